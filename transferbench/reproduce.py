@@ -73,7 +73,7 @@ class Rebuild:
         records.arrange(self.file, planned)
         if self.name not in experiments.names():  # from now on known by name
             write_text(self.folder / experiments.COPY, self.experiment.text)
-        return pages.write(self.experiment, self.folder)
+        return pages.Evidence.read(self.experiment, self.folder).write(self.folder)
 
     def __str__(self) -> str:
         counts = Counter(record.status for record in self.records.values())

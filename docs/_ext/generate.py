@@ -71,14 +71,16 @@ class Cells(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Return the table, with rows in its order."""
+        """Return one table of the cells, which may be in several tables of the page."""
         text = (RESULTS / self.arguments[0] / "table.md").read_text("utf-8")
-        table = re.search(r"(?m)(^\|.*\n)+", text)[0]  # the first one
-        cells = [re.split(r" *\| *", line) for line in re.findall(r"(?m)^\| *(.*?) *\|$", table)]
-        rows, columns = (["row", *line.split("; ")] for line in self.content)
-        places = [cells[0].index(column) for column in columns]
-        chosen = [[line[place] for place in places] for line in cells if line[0] in [*rows, "---"]]
-        assert len(chosen) == len(rows) + 1, f"{self.arguments[0]} lacks a row of {rows}"
+        cells = {}
+        for table in re.findall(r"(?m)^\| row .*\n(?:\|.*\n)+", text):
+            heads, *lines = [re.split(r" *\| *", line[2:-2]) for line in table.splitlines()]
+            for line in lines:
+                cells |= {(line[0], head): cell for head, cell in zip(heads, line, strict=True)}
+        rows, columns = (line.split("; ") for line in self.content)
+        chosen = [["row", *columns], ["---", *["---:"] * len(columns)]]
+        chosen += [[row, *(cells[row, column] for column in columns)] for row in rows]
         return self.parse_text_to_nodes("\n".join(f"| {' | '.join(line)} |" for line in chosen))
 
 

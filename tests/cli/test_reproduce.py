@@ -133,14 +133,14 @@ def test_failed_runs_keep_earlier_results(call, home, write):
 def test_results_that_cannot_be_written_do_not_stop_others(
     call, home, write, monkeypatch, error, code
 ):
-    whole = pages.write
+    whole = pages.Evidence.write
 
-    def broken(experiment, folder):
-        if experiment.name == "one":
+    def broken(evidence, folder):
+        if evidence.experiment.name == "one":
             raise error
-        return whole(experiment, folder)
+        return whole(evidence, folder)
 
-    monkeypatch.setattr(pages, "write", broken)
+    monkeypatch.setattr(pages.Evidence, "write", broken)
     ended, out, err = call("reproduce", write("one"), write("two"))
     assert (ended, "two: 2 of 2 runs finished" in out) == (1, True)
     (line,) = (line for line in err.splitlines() if line.startswith("one: results not written: "))

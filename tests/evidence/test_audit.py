@@ -36,7 +36,7 @@ def test_the_probability_of_fits_is_that_of_random_digits():
 
 def findings(name: str) -> dict[tuple[str, str], list[audit.Finding]]:
     found: dict[tuple[str, str], list[audit.Finding]] = {}
-    for each in command.findings_of(experiments.load(name)):
+    for each in command.findings([name])[name]:
         found.setdefault((each.column, each.status), []).append(each)
     return found
 

@@ -75,8 +75,11 @@ def test_ranks_regrets_and_counts():
 
 
 def test_three_corpora_make_an_interval():
-    standings = read(TEXT.replace("sci, group: A", "sci, group: B")).standings
-    lr = standings.set_index("method").loc["LR"]
+    board = read(TEXT.replace("sci, group: A", "sci, group: B"))
+    heads = boards.table(board).heads
+    assert {"rank 95 %", "regret 95 %"} < set(heads)
+    assert len(set(heads)) == len(heads)
+    lr = board.standings.set_index("method").loc["LR"]
     # Ranks 3, 1.5 and 2: mean 2.17, standard deviation .76, t(2) = 4.303.
     assert lr["rank_high"] - lr["rank"] == pytest.approx(4.303 * 0.7638 / 3**0.5, abs=1e-3)
 

@@ -320,16 +320,16 @@ def test_the_page_is_written_with_the_table_and_found_if_outdated(tmp_path):
     text = TABLE + "claims:\n  - {says: A leads, place: Section 5, better: {columns: [A]}}\n"
     runs(text, A_FIRST, tmp_path)
     file = experiments.read(text, PATH)
-    written = {path.name for path in pages.write(file, tmp_path)}
+    written = {path.name for path in pages.Evidence.read(file, tmp_path).write(tmp_path)}
     assert "claims.md" in written
     page = (tmp_path / "claims.md").read_text()
     assert "\n\n## ✓ holds: A leads\n\n*Section 5*\n" in page
     assert "A ahead of every other method on every row." in page
     assert "A over B | 6 of 6" in page
     assert "K" not in page
-    assert pages.outdated(file, tmp_path) == []
+    assert pages.Evidence.read(file, tmp_path).outdated(tmp_path) == []
     (tmp_path / "claims.md").write_text(page.replace("holds", "fails"))
-    assert pages.outdated(file, tmp_path) == [tmp_path / "claims.md"]
+    assert pages.Evidence.read(file, tmp_path).outdated(tmp_path) == [tmp_path / "claims.md"]
 
 
 CLOSE = A_FIRST | {"A": 80.3 + NOISE / 100, "B": 80 - NOISE / 100}
@@ -567,7 +567,7 @@ def test_identical_columns_are_named_and_support_no_claim(tmp_path):
         assert explained(TABLE, found).endswith("Identical columns: A over B.")
     text = TABLE + "claims:\n  - {says: A leads, place: p, better: {columns: [A]}}\n"
     file = experiments.read(text, PATH)
-    pages.write(file, tmp_path)
+    pages.Evidence.read(file, tmp_path).write(tmp_path)
     sentence = "A and B are identical: the same values on every row and seed"
     for name in ("claims.md", "table.md"):
         assert sentence in (tmp_path / name).read_text()

@@ -72,7 +72,7 @@ def test_points_of_a_curve_and_of_the_objective(tmp_path):
 def test_pages_and_pictures_are_written_and_found_if_outdated(tmp_path):
     file = experiments.read(SWEEP, PATH)
     runs(file, tmp_path, lambda p: 0.5)
-    written = pages.write(file, tmp_path)
+    written = pages.Evidence.read(file, tmp_path).write(tmp_path)
     assert [path.name for path in written] == [
         "figure.csv", "figure.md", "figure.svg"
     ]  # fmt: skip
@@ -81,11 +81,11 @@ def test_pages_and_pictures_are_written_and_found_if_outdated(tmp_path):
     assert {row["published"] for row in rows if row["row"] == "comp vs rec"} == {"92.36"}
     svg = (tmp_path / "figure.svg").read_text()
     assert svg.startswith("<?xml")
-    assert pages.outdated(file, tmp_path) == []
-    pages.write(file, tmp_path)
+    assert pages.Evidence.read(file, tmp_path).outdated(tmp_path) == []
+    pages.Evidence.read(file, tmp_path).write(tmp_path)
     assert (tmp_path / "figure.svg").read_text() == svg, "the same points draw the same bytes"
     (tmp_path / "figure.csv").write_text("x")
-    assert pages.outdated(file, tmp_path) == [tmp_path / "figure.csv"]
+    assert pages.Evidence.read(file, tmp_path).outdated(tmp_path) == [tmp_path / "figure.csv"]
 
 
 ROWS = """
@@ -117,7 +117,7 @@ def test_rows_along_the_axis_are_bars_or_with_an_x_lines(tmp_path, x):
         for row, place in (("small", 10.0), ("large", 1000.0))
         for column in ("Kmeans", "NCut")
     ]
-    pages.write(file, tmp_path)
+    pages.Evidence.read(file, tmp_path).write(tmp_path)
     drawn = (tmp_path / "figure.svg").read_text()
     assert ("PolyCollection" in drawn) is x  # the band of a line; bars have none
 
@@ -126,7 +126,7 @@ def test_rows_along_the_axis_are_bars_or_with_an_x_lines(tmp_path, x):
 def test_a_figure_without_finished_runs_is_drawn(tmp_path, text):
     file = experiments.read(text, PATH)
     write_runs(tmp_path, file, lambda planned: None)
-    pages.write(file, tmp_path)
+    pages.Evidence.read(file, tmp_path).write(tmp_path)
     assert (tmp_path / "figure.svg").is_file()
 
 
@@ -157,4 +157,4 @@ def test_exponents_of_growth_are_slopes_of_the_logarithms(tmp_path):
     growth = figures.growth(file, figures.points(file, cells_of(file, found)))
     assert growth == {"LG": (pytest.approx(1.5), pytest.approx(2.0))}
     cells = cells_of(file, found)
-    assert "| LG | 1.50 | 2.00 |" in pages.render(file, cells)["figure.md"]
+    assert "| LG | 1.50 | 2.00 |" in pages.Evidence.of(file, cells).texts()["figure.md"]

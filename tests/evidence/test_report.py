@@ -152,14 +152,15 @@ WIDTH = "document.scrollingElement.scrollWidth"
 
 
 def column(page, number: int) -> list[float]:
-    cells = page.locator(f".results tbody tr td:nth-child({number}) b")
+    cells = page.locator(".results").first.locator(f"tbody td:nth-child({number}) b")
     return [float(text) for text in cells.all_inner_texts()]
 
 
 def test_a_column_sorts_by_mouse_and_by_keyboard(look, small):
     page = look(small / TABLE)
-    head = page.locator(".results thead th").nth(2)
-    rows = page.locator(".results tbody th")
+    table = page.locator(".results").first
+    head = table.locator("thead th").nth(2)
+    rows = table.locator("tbody th")
     as_written, values = rows.all_inner_texts(), column(page, 3)
     head.get_by_role("button").click()
     assert column(page, 3) == sorted(values, reverse=True)
@@ -168,11 +169,11 @@ def test_a_column_sorts_by_mouse_and_by_keyboard(look, small):
     assert column(page, 3) == sorted(values)
     assert head.get_attribute("aria-sort") == "ascending"
     assert sorted(rows.all_inner_texts()) == sorted(as_written) != rows.all_inner_texts()
-    first = page.locator(".results thead th").first
+    first = table.locator("thead th").first
     first.get_by_role("button").click()
     assert rows.all_inner_texts() == sorted(as_written)
     assert head.get_attribute("aria-sort") is None
-    averages = page.locator(".results tfoot th").all_inner_texts()
+    averages = table.locator("tfoot th").all_inner_texts()
     assert averages == [
         "average", "average of Zhuang and Luo's files", "average of Reuters at raw length"
     ]  # fmt: skip
@@ -180,7 +181,7 @@ def test_a_column_sorts_by_mouse_and_by_keyboard(look, small):
 
 def test_a_cell_opens_and_closes(look, small):
     page = look(small / TABLE)
-    cell = page.locator(".results tbody tr").first.get_by_role("button").nth(8)
+    cell = page.locator(".results tbody tr").first.get_by_role("button").nth(6)
     cell.focus()
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog", name="gtl-table3: GCMF, comp vs rec")
@@ -225,7 +226,7 @@ def test_experiments_are_filtered(look, small, choices, expected):
     assert shown(page) == expected
     said = page.get_by_role("status").inner_text()
     assert said.startswith(f"{len(expected)} of {len(SOME)} experiments")
-    headed = page.locator("h3:visible").count()
+    headed = page.locator(".paper h3:visible").count()
     assert headed == len({name.partition("-")[0] for name in expected})
     assert page.locator("#claims").is_visible() == (page.locator("tr[data-of]:visible").count() > 0)
     claims = page.locator("tr[data-of]:visible")
@@ -250,6 +251,26 @@ def test_badges_add_up_to_the_published_cells(results, pages):
         pages["index.html"],
     )
     assert sum(of_verdicts) == total == printed == sum(map(int, small))
+
+
+def test_the_values_come_first_and_what_is_read_less_is_folded(pages):
+    index = [pages["index.html"].index(f'id="{name}"') for name in ("summary", "filter", "claims")]
+    assert index == sorted(index)
+    shown, folded = pages[TABLE].split("<details", 1)
+    assert "<h2>Published columns</h2>" in shown
+    assert shown.index('class="results') < shown.index("<h2>Claims and what our runs show</h2>")
+    for title in ("Readings", "Controls", "Verdicts", "Notes", "Methods and settings"):
+        assert f"<summary><h2>{title}</h2>" in folded
+
+
+def test_the_field_of_any_page_searches_the_index_and_a_hit_is_unfolded(look, small):
+    page = look(small / TABLE)
+    page.get_by_label("Search all results").fill("graph only rec vs sci")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/index.html?*")
+    page.locator("#hits").get_by_role("link", name="graph only, rec vs sci", exact=True).click()
+    page.wait_for_url(f"**/{TABLE}#*")
+    assert page.locator("td.found").is_visible()
 
 
 BACKGROUND = """async () => {

@@ -14,7 +14,7 @@ from small_experiment import GOOD, PATH
 from transferbench import experiments, reproduce
 from transferbench.evidence import pages, tables
 from transferbench.evidence.frame import Cell
-from transferbench.evidence.page import MARKS
+from transferbench.evidence.page import MARKS, Section
 
 FILE = experiments.read(GOOD, PATH)
 ROOT = Path(__file__).parent.parent.parent
@@ -69,6 +69,28 @@ def test_readings_are_judged_but_the_totals_do_not_count_them(tmp_path):
     assert tables.totals(file, made) == {("lr", "worse"): 1, ("nmf", "within"): 1}
 
 
+def test_columns_have_tables_by_their_role_of_at_most_fifteen():
+    more = "  LG2: {model: lr, reading_of: LG, params: {C: 2.0}}\n" + "".join(
+        f"  C{i}: {{model: lr, control: true, params: {{C: {i}.5}}}}\n" for i in range(17)
+    )
+    file = experiments.read(GOOD.replace("  NMF:", f"{more}  NMF:"), PATH)
+    evidence = pages.Evidence.of(file, cells_of(file, {}))
+    sections = [block for block in evidence.pages()["table"].blocks if isinstance(block, Section)]
+    assert [(section.title, section.folded) for section in sections[:4]] == [
+        ("Published columns", False), ("Readings", True),
+        ("Controls: C0 to C8", True), ("Controls: C9 to C16", True),
+    ]  # fmt: skip
+    heads = [table.heads[1:] for table in evidence.pages()["table"].tables]
+    assert heads[:2] == [["LG", "NMF"], ["LG2"]]
+    assert [len(each) for each in heads] == [2, 1, 9, 8]
+    frame = evidence.frames()["table"]
+    found = frame[frame["row"] == "one"].set_index("column")["role"]
+    assert (found["NMF"], found["LG2"], found["C3"]) == ("published", "reading", "control")
+    assert set(frame[frame["row"] == "average"]["role"]) == {"average"}
+    assert evidence.main_text("latex").count("tabular}{l") == len(heads)
+    assert f"|---{'|---:' * 9}|" in evidence.texts()["table.md"]
+
+
 def test_costs_are_shown_in_their_own_units(tmp_path):
     rows = """\
   one: {task: gtl/comp-vs-rec, group: shares}
@@ -83,7 +105,7 @@ columns:
     found = write_runs(tmp_path, file, lambda planned: cost)
     means = {row: one.mean for (row, column), one in entries(file, found).items() if column == "LG"}
     assert means == {"one": 50, "time": 1.5, "space": 256}
-    page = pages.render(file, cells_of(file, found))["table.md"]
+    page = pages.Evidence.of(file, cells_of(file, found)).texts()["table.md"]
     assert "Accuracy, per cent; seconds; peak memory in MiB; mean ± " in page
 
 
@@ -173,15 +195,15 @@ def test_an_average_over_a_cell_without_verdict_has_none(tmp_path):
 
 def test_an_outdated_page_is_found_and_rewritten(tmp_path):
     runs({"LG": [0.8], "NMF": OK}, tmp_path)
-    assert len(pages.outdated(FILE, tmp_path)) == 2
-    pages.write(FILE, tmp_path)
-    assert pages.outdated(FILE, tmp_path) == []
+    assert len(pages.Evidence.read(FILE, tmp_path).outdated(tmp_path)) == 2
+    pages.Evidence.read(FILE, tmp_path).write(tmp_path)
+    assert pages.Evidence.read(FILE, tmp_path).outdated(tmp_path) == []
     table = tmp_path / "table.md"
     assert "79.00 ± 0.10 / 79.11 =" in table.read_text()
     table.write_text(table.read_text().replace("79.00", "79.10"))
-    assert pages.outdated(FILE, tmp_path) == [table]
+    assert pages.Evidence.read(FILE, tmp_path).outdated(tmp_path) == [table]
     table.write_bytes(b"\xff" + table.read_bytes())  # no text any more
-    assert pages.outdated(FILE, tmp_path) == [table]
+    assert pages.Evidence.read(FILE, tmp_path).outdated(tmp_path) == [table]
 
 
 def test_markdown_tables_stay_whole(tmp_path):
@@ -190,7 +212,7 @@ def test_markdown_tables_stay_whole(tmp_path):
         GOOD.replace("LG:", '"L|G":').replace("one:", '"o|n\\ne":') + claim, PATH
     )
     runs = write_runs(tmp_path, file, lambda planned: 0.8)
-    files = pages.render(file, cells_of(file, runs))
+    files = pages.Evidence.of(file, cells_of(file, runs)).texts()
     for name, columns in (("table.md", (3,)), ("claims.md", (8,))):
         lines = [line for line in files[name].splitlines() if line.startswith("|")]
         assert {line.replace(r"\|", "").count("|") - 1 for line in lines} == set(columns)
@@ -255,7 +277,7 @@ def test_a_setting_is_chosen_for_the_whole_task_and_listed(tmp_path):
     assert (by_labels.mean, by_labels.setting, by_labels.verdict) == (70, "sigma=2", "within")
     assert (free.mean, free.setting, free.verdict) == (75, "sigma=3", "")
     assert made["A NMI", "KKM"].mean == pytest.approx(30)
-    page = pages.render(file, cells_of(file, found))["table.md"]
+    page = pages.Evidence.of(file, cells_of(file, found)).texts()["table.md"]
     assert "chosen for each task by accuracy: with the labels it is then scored on" in page
     assert "without labels" in page
     assert "(sigma=3 on A accuracy, B accuracy, A NMI)" in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,44 +32,32 @@ def command(names: tuple[str, ...]) -> None:
     another paper in per cent, as printed: the columns row and documents, then one for each method.
     An accuracy of one run on n documents is k/n, so its digits allow few n.
     """
-    from transferbench import experiments
     from transferbench.evidence import audit
+    from transferbench.evidence.page import words
 
-    for name in names or published():
-        if name.endswith(".csv"):
-            columns, documents = _read(Path(name))
-            findings = audit.audit(columns, {"documents": documents})
-        else:
-            findings = findings_of(experiments.load(name))
-        if findings:
+    files = [name for name in names if name.endswith(".csv")]
+    asked = [name for name in names if name not in files]
+    found = findings(asked) if asked or not files else {}
+    for name in files:
+        columns, documents = _read(Path(name))
+        found[name] = audit.audit(columns, {"documents": documents})
+    for name in names or found:
+        if found[name]:
             echo(f"{name}:")
-            echo_table(audit.table(name, findings).texts())
+            echo_table(audit.table(name, found[name]).texts())
             echo()
-    echo(
-        "single run: these numbers of documents allow the values. other: they deny some, so it is a"
-    )
-    echo(
-        "mean or of other documents. copied: a digit less than the rest. unclear: no documents fit."
-    )
+    echo(click.wrap_text(words("audit"), width=100))
 
 
 def page() -> str:
     """Return the page of all published tables in Markdown."""
-    from transferbench import experiments
     from transferbench.evidence import audit
     from transferbench.evidence.page import Page, Section, markdown, words
 
-    named = ((name, findings_of(experiments.load(name))) for name in published())
+    named = findings().items()
     sections = [Section(name, [audit.table(name, found)]) for name, found in named if found]
     title = "what the digits of printed accuracies say"
     return markdown(Page("Audit", title, [words("audit"), *sections]))
-
-
-def published() -> list[str]:
-    """Return the names of the tables that papers print."""
-    from transferbench import experiments
-
-    return [name for name in experiments.names() if experiments.PUBLISHED.fullmatch(name)]
 
 
 def _read(path: Path) -> tuple[list[Column], dict[str, int]]:
@@ -121,15 +110,19 @@ def _plain(name: str) -> str:
     return re.sub("-(bydate|19997|rebuilt|reversed)$", "", name)
 
 
-def findings_of(experiment: Experiment) -> list[Finding]:
-    """Return what the digits of a published table say."""
+def findings(names: Iterable[str] = ()) -> dict[str, list[Finding]]:
+    """Return what the digits of tables say by their name; without names, of all published ones."""
     from transferbench import experiments
     from transferbench.evidence.audit import audit, printed
 
-    others = [
-        replace(column, name=f"{name}: {column.name}")
-        for name in published()
-        if name != experiment.name
-        for column in printed(experiments.load(name))
-    ]
-    return audit(printed(experiment), sizes(experiment), others)
+    published = [name for of_paper in experiments.papers().values() for name in of_paper]
+    loaded = {name: experiments.load(name) for name in {*published, *names}}
+    columns = {name: printed(experiment) for name, experiment in loaded.items()}
+    found = {}
+    for name in names or published:
+        others = (
+            replace(column, name=f"{other}: {column.name}")
+            for other in published if other != name for column in columns[other]
+        )  # fmt: skip
+        found[name] = audit(columns[name], sizes(loaded[name]), others)
+    return found

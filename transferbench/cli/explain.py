@@ -73,12 +73,12 @@ def command(
 def _digits(experiment: Experiment, cell: Cell) -> str:
     """Return what the digits of the printed column say of this row, or ""."""
     from transferbench import experiments
-    from transferbench.cli.audit import findings_of
+    from transferbench.cli.audit import findings
 
     if not experiments.PUBLISHED.fullmatch(experiment.name):
         return ""
     column = experiment.read_column(cell.column)
-    for each in findings_of(experiment):
+    for each in findings([experiment.name])[experiment.name]:
         if each.column == column and cell.row in each.rows:
             documents = (each.documents or {}).get(cell.row)
             size = f" on {documents:,} documents ({each.source})" if documents else ""

@@ -36,31 +36,34 @@ def command(settings: Settings, names: tuple[str, ...], check: bool, form: str |
         evidence = pages.Evidence.read(file, settings.results / file.name)
         echo(evidence.main_text(form).rstrip("\n"))
         return 0
-    has_statistics = (settings.results / statistics.NAME).is_dir()
-    names = names or (*have_run(settings), *[statistics.NAME, ""] * has_statistics)
+    everything = not names and (settings.results / statistics.NAME).is_dir()
+    names = names or (*have_run(settings), *[statistics.NAME] * everything)
     if not names:
         raise no_runs(settings.results)
+    use = pages.changed_files if check else pages.write_files
+    known: dict[str, pages.Evidence] = {}
     outdated: list[Path] = []
     errors: list[UserError] = []
+
+    def report(paths: list[Path]) -> None:
+        if check:
+            outdated.extend(paths)
+        else:
+            echo("\n".join(map(str, paths)))
+
     for name in names:
         try:
-            use = pages.changed_files if check else pages.write_files
             if name == statistics.NAME:
-                made = use(settings.results / name, statistics.render())
-            elif name == "":
-                texts = summary.texts(settings.results)
-                texts |= {"audit.md": audit.page()} if texts else {}
-                made = use(settings.results, texts)
-            else:
-                file = experiments.load(name, settings.results)
-                folder = settings.results / file.name
-                made = (pages.outdated if check else pages.write)(file, folder)
-            if check:
-                outdated += made
-            else:
-                echo("\n".join(map(str, made)))
+                report(use(settings.results / name, statistics.render()))
+                continue
+            file = experiments.load(name, settings.results)
+            folder = settings.results / file.name
+            known[name] = evidence = pages.Evidence.read(file, folder)
+            report(evidence.outdated(folder) if check else evidence.write(folder))
         except UserError as error:  # the other experiments are still written
             errors.append(error)
+    if everything and not errors and (texts := summary.texts(settings.results, known)):
+        report(use(settings.results, texts | {"audit.md": audit.page()}))
     for path in outdated:
         echo(f"{path}: not what its runs yield; run `transferbench tables`.", err=True)
     if errors:

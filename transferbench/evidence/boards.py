@@ -119,17 +119,19 @@ def table(board: Board) -> Table:
     """Return the standings, a row for each method; those that the experiment adds have a mark."""
     unit = board.experiment.spec.value_unit
 
-    def cell(
-        value: float, text: Callable[[float], str], low: Any = math.nan, high: Any = 0
-    ) -> Value:
-        interval = "" if math.isnan(low) else f"[{text(low)}, {text(high)}]"
-        return Value(text(value) or "–", interval, sort=value)
+    def cell(value: float, text: Callable[[float], str]) -> Value:
+        return Value(text(value) or "–", sort=value)
+
+    def between(low: Any, high: Any, text: Callable[[float], str]) -> Value:
+        return Value("" if math.isnan(low) else f"[{text(low)}, {text(high)}]", sort=low)
 
     rows: list[Row] = [
         [
             f"{'▶ ' if one.method in board.own else ''}{one.method}{' ◆' if one.front else ''}",
-            cell(one.rank, "{:.1f}".format, one.rank_low, one.rank_high),
-            cell(one.regret, unit.text, one.regret_low, one.regret_high),
+            cell(one.rank, "{:.1f}".format),
+            between(one.rank_low, one.rank_high, "{:.1f}".format),
+            cell(one.regret, unit.text),
+            between(one.regret_low, one.regret_high, unit.text),
             cell(one.worst, unit.text),
             cell(one.mean, unit.text),
             f"{one.wins} / {one.ties} / {one.losses}",
@@ -138,8 +140,11 @@ def table(board: Board) -> Table:
         ]
         for one in board.standings.itertuples()
     ]
-    heads = ["method", "rank", "regret", "worst", "mean", "W / T / L", "seconds", "tasks"]
-    return Table(f"{board.experiment.name}: standings", heads, rows)
+    heads = ["method", "rank", "rank 95 %", "regret", "regret 95 %", "worst", "mean", "W / T / L",
+             "seconds", "tasks"]  # fmt: skip
+    shown = [i for i, head in enumerate(heads) if len(board.corpora) > 2 or "95 %" not in head]
+    label = f"{board.experiment.name}: standings"
+    return Table(label, [heads[i] for i in shown], [[row[i] for i in shown] for row in rows])
 
 
 def page(board: Board) -> Page:

@@ -4,9 +4,10 @@ Texts may have `code` in backticks.
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -63,7 +64,6 @@ class Table:
     label : what it shows.
     heads : of the labels, and of each column.
     foot  : rows of averages.
-    tags  : by head, what a column is if it is not a method of the paper.
     wide  : True for the values of an experiment, False for a table of other numbers.
     """
 
@@ -71,12 +71,22 @@ class Table:
     heads: Sequence[str]
     rows: Sequence[Row]
     foot: Sequence[Row] = ()
-    tags: Mapping[str, str] = field(default_factory=dict)
     wide: bool = False
+
+    @cached_property
+    def numeric(self) -> list[bool]:
+        """True for each column of numbers; they are aligned on the right. Never the first one."""
+        columns = list(zip(self.heads, *self.rows, *self.foot, strict=True))
+        return [False, *(all(map(_is_number, cells)) for _, *cells in columns[1:])]
 
     def texts(self) -> list[list[str]]:
         """Return the heads, then every row, as texts."""
         return [[str(cell) for cell in row] for row in (self.heads, *self.rows, *self.foot)]
+
+
+def _is_number(cell: str | Value) -> bool:
+    """True for a value, and for a text without words."""
+    return isinstance(cell, Value) or not re.search(r"[^\W\d_]{2}", cell)
 
 
 @dataclass(frozen=True)
@@ -96,12 +106,16 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page; that of a claim has its outcome and its origin."""
+    """A part of a page; that of a claim has its outcome and its origin.
+
+    folded: True if a browser shows the title alone, until the part is opened.
+    """
 
     title: str
     blocks: Sequence["Block"]
     outcome: str = ""
     origin: str = ""
+    folded: bool = False
 
 
 Block = str | Bullets | Picture | Section | Table
@@ -117,9 +131,10 @@ class Page:
     links: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def table(self) -> Table:
-        """The first table."""
-        return next(block for block in self.blocks if isinstance(block, Table))
+    def tables(self) -> list[Table]:
+        """The tables of values, which may have a section each."""
+        parts = [part.blocks if isinstance(part, Section) else [part] for part in self.blocks]
+        return [b for blocks in parts for b in blocks if isinstance(b, Table) and b.wide]
 
 
 @cache
@@ -164,7 +179,8 @@ def _markdown(block: Block) -> str:
 def table_text(table: Table) -> str:
     """Return a table in Markdown."""
     heads, *rows = [f"| {' | '.join(map(_cell, row))} |" for row in table.texts()]
-    return "\n".join([heads, "|---" * len(table.heads) + "|", *rows])
+    lines = "".join("|---:" if is_number else "|---" for is_number in table.numeric)
+    return "\n".join([heads, f"{lines}|", *rows])
 
 
 def _cell(text: str) -> str:

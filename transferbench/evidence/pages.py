@@ -1,7 +1,8 @@
 """The committed pages of an experiment: tables, figures and claims, made of its runs alone."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os.path import normpath
 from pathlib import Path
 from typing import Any, Self
 
@@ -95,7 +96,7 @@ class Evidence:
         """Return the numbers behind the pages by the name of their file."""
         if self.experiment.spec.figure:
             return {"figure": self.points}
-        frames = {"table": tables.to_csv(self.entries)}
+        frames = {"table": tables.to_csv(self.experiment, self.entries)}
         if self.board:
             frames[f"../{boards.FOLDER}/{self.experiment.name}"] = self.board.standings
         if self.experiment.spec.regret:
@@ -108,11 +109,30 @@ class Evidence:
         return texts | {f"{name}.md": markdown(page) for name, page in self.pages().items()}
 
     def main_text(self, form: str) -> str:
-        """Return the table, or the points of the figure, as "markdown", "csv" or "latex"."""
+        """Return the tables, or the points of the figure, as "markdown", "csv" or "latex"."""
         name, page = next(iter(self.pages().items()))
         if form == "csv":
             return to_csv(self.frames()[name])
-        return latex(page.table) if form == "latex" else markdown(page)
+        return "\n".join(map(latex, page.tables)) if form == "latex" else markdown(page)
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write the pages and pictures to the folder of the runs; return their paths.
+
+        Raise UserError if a file cannot be written.
+        """
+        paths = write_files(folder, self.texts())
+        if self.board:
+            paths.append(boards.draw(self.board, folder.parent / boards.FOLDER))
+        if self.experiment.spec.figure:
+            paths.append(figures.draw(self.experiment, self.points, folder))
+        return paths
+
+    def outdated(self, folder: Path) -> list[Path]:
+        """Return the pages in the folder that differ from these.
+
+        Pictures are not compared: their bytes change with the version of the drawing library.
+        """
+        return changed_files(folder, self.texts())
 
     def _table(self) -> Page:
         spec, compared = self.experiment.spec, self.experiment.compared
@@ -120,13 +140,15 @@ class Evidence:
         blocks: list[Block] = [
             words("source", spec.paper),
             words("table", measures, spec.repeats),
+            *tables.parts(self.experiment, self.entries),
         ]
         if compared.tolerance:
-            blocks += [
+            legend: list[Block] = [
                 words("verdicts", compared.published_repeats, spec.control_of),
                 Bullets([words("within", tolerance) for tolerance in compared.tolerance]),
             ]
-        blocks += [tables.table(self.experiment, self.entries), *self._sections()]
+            blocks.append(Section("Verdicts", legend, folded=True))
+        blocks += self._sections()
         return Page(self.experiment.name, spec.title, blocks, {"All numbers": "table.csv"})
 
     def _figure(self, figure: Figure) -> Page:
@@ -152,7 +174,9 @@ class Evidence:
             "Methods and settings": methods(self.experiment),
             "Without a verdict": self.problems,
         }
-        return [Section(title, [Bullets(items)]) for title, items in parts.items() if items]
+        return [
+            Section(title, [Bullets(items)], folded=True) for title, items in parts.items() if items
+        ]
 
     def _claims(self) -> Page:
         name, links = self.experiment.name, {}
@@ -211,35 +235,6 @@ def setting(params: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in params.items())
 
 
-def write(experiment: Experiment, folder: Path) -> list[Path]:
-    """Write the pages and pictures of an experiment from the folder's runs; return their paths.
-
-    Raise UserError if the runs cannot be read or a file cannot be written.
-    """
-    evidence = Evidence.read(experiment, folder)
-    paths = write_files(folder, evidence.texts())
-    if evidence.board:
-        paths.append(boards.draw(evidence.board, folder.parent / boards.FOLDER))
-    if experiment.spec.figure:
-        paths.append(figures.draw(experiment, evidence.points, folder))
-    return paths
-
-
-def outdated(experiment: Experiment, folder: Path) -> list[Path]:
-    """Return the pages in the folder that differ from what its runs yield.
-
-    Pictures are not compared: their bytes change with the version of the drawing library.
-    """
-    return changed_files(folder, Evidence.read(experiment, folder).texts())
-
-
-def render(
-    experiment: Experiment, cells: Sequence[Cell], others: claims.Others | None = None
-) -> dict[str, str]:
-    """Return the files of an experiment; see `Evidence.texts`."""
-    return Evidence.of(experiment, cells, others).texts()
-
-
 def to_csv(table: pd.DataFrame) -> str:
     """Return a table as CSV, numbers with six digits."""
     return str(table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
@@ -247,23 +242,17 @@ def to_csv(table: pd.DataFrame) -> str:
 
 def write_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     """Write texts, by file name, to a folder; return their paths."""
-    paths = _paths(folder, texts)
-    for path, text in zip(paths, texts.values(), strict=True):
+    paths = {Path(normpath(folder / name)): text for name, text in texts.items()}
+    for path, text in paths.items():
         write_text(path, text)
-    return paths
+    return [*paths]
 
 
 def changed_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     """Return the files in the folder that are missing or have other texts, by file name."""
+    paths = {Path(normpath(folder / name)): text for name, text in texts.items()}
     return [
         path
-        for path, text in zip(_paths(folder, texts), texts.values(), strict=True)
+        for path, text in paths.items()
         if not path.is_file() or path.read_text("utf-8", "replace") != text
-    ]
-
-
-def _paths(folder: Path, names: Iterable[str]) -> list[Path]:
-    return [
-        folder.parent / name.removeprefix("../") if name.startswith("../") else folder / name
-        for name in names
     ]

@@ -3,8 +3,8 @@
 import base64
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from transferbench import experiments
 from transferbench.errors import SeveralErrors, UserError
-from transferbench.evidence import boards, page, tables
+from transferbench.evidence import boards, page, summary, tables
 from transferbench.evidence.explain import facts
 from transferbench.evidence.frame import no_runs, table_columns
 from transferbench.evidence.page import MARKS, OUTCOMES, Block, Page, Section, Table, Value
@@ -27,12 +27,12 @@ class Entry:
     """An experiment of the report.
 
     evidence : what its runs show.
-    pages    : its pages, the main one first.
+    pages    : its pages by name, the main one first.
     images   : its pictures in base64, by the name of the file.
     """
 
     evidence: Evidence
-    pages: Sequence[Page]
+    pages: Mapping[str, Page]
     images: Mapping[str, str]
 
     @classmethod
@@ -42,7 +42,7 @@ class Entry:
         evidence = Evidence.read(experiment, results / name)
         pictures = [*(results / name).glob("*.svg"), results / boards.FOLDER / f"{name}.svg"]
         images = {path.name: _base64(path) for path in pictures if path.exists()}
-        return cls(evidence, [*evidence.pages().values()], images)
+        return cls(evidence, evidence.pages(), images)
 
     @property
     def name(self) -> str:
@@ -55,17 +55,23 @@ class Entry:
         return self.evidence.experiment.spec
 
     @property
-    def blocks(self) -> Iterator[Block]:
-        """The blocks of all pages on one page: the board first, sections of the main one last."""
+    def blocks(self) -> list[Block]:
+        """The blocks of all pages on one page: the values, the claims, then what is folded."""
         main, *others = self.pages
-        values = [block for block in main.blocks if not isinstance(block, Section)]
-        if self.evidence.board:
-            yield from others.pop(0).blocks
-            yield Section("Values", values)
-        else:
-            yield from values
-        yield from (Section(page.title.capitalize(), page.blocks) for page in others)
-        yield from (block for block in main.blocks if isinstance(block, Section))
+        folded = [
+            Section(self.pages[name].title.capitalize(), self.pages[name].blocks, folded=True)
+            for name in others
+            if name != "claims"
+        ]
+        blocks = [*folded, *self.pages[main].blocks]
+        if claims := self.pages.get("claims"):
+            blocks.append(Section(claims.title.capitalize(), claims.blocks))
+        return sorted(blocks, key=lambda block: isinstance(block, Section) and block.folded)
+
+    @property
+    def tables(self) -> list[Table]:
+        """The tables of the main page."""
+        return next(iter(self.pages.values())).tables
 
     @property
     def board(self) -> Table | None:
@@ -90,7 +96,8 @@ class Entry:
     @property
     def search(self) -> dict[str, Any]:
         """What the script of the index searches and counts."""
-        spec, table = self.spec, self.pages[0].table
+        spec = self.spec
+        searched = [] if spec.figure or spec.regret else self.tables
         models = {label: spec.columns[name].model
                   for label, name, _ in table_columns(self.evidence.experiment)}  # fmt: skip
         judged = {
@@ -100,30 +107,32 @@ class Entry:
         }
         words = [self.name, spec.title, spec.paper.place, *models, *spec.rows]
         words += [*self.evidence.notes, *(result.claim.says for result in self.evidence.results)]
-        searched = () if spec.figure or spec.regret else (*table.rows, *table.foot)
         return self.counts | {
             "words": " ".join(words).casefold(),
             "models": sorted(set(models.values())),
             "judged": [(*each, self.printed[each]) for each in sorted(judged)],
-            "columns": table.heads[1:],
-            "rows": {str(label): [_hit(cell) for cell in cells] for label, *cells in searched},
+            "tables": [_searched(table) for table in searched],
         }
 
     @property
     def facts(self) -> dict[str, dict[str, str]]:
-        """The facts about each number of the main table, by its address."""
-        table = self.pages[0].table
+        """The facts about each number of the tables, by its address."""
         return {
             address(row[0], head): facts(self.evidence.experiment, value.cell)
+            for table in self.tables
             for row in (*table.rows, *table.foot)
             for head, value in zip(table.heads, row, strict=True)
             if isinstance(value, Value) and value.cell
         }
 
 
-def _hit(value: str | Value) -> str:
-    """Return a number with the word of its verdict."""
-    return f"{value} {value.verdict}".strip() if isinstance(value, Value) else value
+def _searched(table: Table) -> dict[str, Any]:
+    """Return the columns of a table, and by row its numbers with the words of their verdicts."""
+    rows = {
+        str(label): [f"{value} {getattr(value, 'verdict', '')}".strip() for value in values]
+        for label, *values in (*table.rows, *table.foot)
+    }
+    return {"columns": table.heads[1:], "rows": rows}
 
 
 def address(row: object, head: str) -> str:
@@ -181,6 +190,7 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
     texts["index.html"] = _fill(
         "index.html.j2", user=[entry.spec.title for entry in entries] if is_user else [],
         papers=papers, entries=entries, suites=suites, counts=counts,
+        totals=summary.blocks({entry.name: entry.evidence for entry in entries}),
         not_run=not_run, site=site,
         data={entry.name: entry.search for entry in entries},
     )  # fmt: skip
@@ -202,17 +212,12 @@ def _base64(path: Path) -> str:
 def _fill(template: str, **context: Any) -> str:
     environment = page.environment().overlay()
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
-    environment.filters |= {"address": address, "code": _code, "first": _first}
+    environment.filters |= {"address": address, "code": _code}
     environment.tests["of"] = lambda block, name: type(block).__name__ == name
     environment.globals |= {
         "marks": MARKS | OUTCOMES, "verdict_marks": MARKS, "outcome_marks": OUTCOMES
     }  # fmt: skip
     return environment.get_template(template).render(context)
-
-
-def _first(table: Table, rows: int) -> Table:
-    """Return the table with its first rows alone."""
-    return replace(table, rows=table.rows[:rows])
 
 
 def _code(text: str) -> Markup:

@@ -11,6 +11,7 @@ from typing import get_args
 import numpy as np
 
 from transferbench import experiments
+from transferbench.evidence import tables
 from transferbench.evidence.claims import Outcome
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.page import (
@@ -18,16 +19,16 @@ from transferbench.evidence.page import (
     OUTCOMES,
     Block,
     Page,
+    Row,
     Section,
     Table,
+    Value,
     markdown,
     table_text,
     words,
 )
 from transferbench.evidence.pages import Evidence
-from transferbench.experiments.experiment import Experiment
 from transferbench.measures import LOWER_IS_BETTER
-from transferbench.runs import store
 
 NAMES = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "LNKMTC, LSKMTC", "himls": "HiMLS"}
 #: Shuffled tables for the number that chance gives.
@@ -106,8 +107,8 @@ def groups(evidence: Evidence, declared: bool) -> list[Group]:
 
     declared: in place of a cell, that of the reading that the experiment declares, if it has one.
     """
-    experiment, spec = evidence.experiment, evidence.experiment.spec
-    readings = _readings(experiment) if declared else {}
+    spec = evidence.experiment.spec
+    readings = {spec.columns[n].reading_of: n for n in spec.declared} if declared else {}
     cells = {(cell.row, cell.column): cell for cell in evidence.entries}
     by_measure: dict[str, list[Cell]] = {}
     for (row, column), cell in cells.items():
@@ -121,18 +122,12 @@ def groups(evidence: Evidence, declared: bool) -> list[Group]:
     return [Group(of_measure, spec.proposed, points) for of_measure in by_measure.values()]
 
 
-def _readings(experiment: Experiment) -> dict[str, str]:
-    """Return the declared reading of each column that has one."""
-    columns = experiment.spec.columns
-    return {columns[name].reading_of: name for name in experiment.spec.declared}
-
-
 def table(results: Mapping[str, Sequence[Evidence]], declared: bool) -> Table:
     """Return the table, a row for each paper and one for all.
 
     results: the evidence of each paper's tables by its short name.
     """
-    rows, every = [], list[Group]()
+    rows, every = list[Row](), list[Group]()
     outcomes = Counter[Outcome]()
     for paper, evidences in results.items():
         of_paper = [group for each in evidences for group in groups(each, declared)]
@@ -144,7 +139,7 @@ def table(results: Mapping[str, Sequence[Evidence]], declared: bool) -> Table:
     return Table(title, HEADS, rows, [_row("all", every, outcomes)])
 
 
-def _row(label: str, judged: Sequence[Group], outcomes: Mapping[Outcome, int]) -> list[str]:
+def _row(label: str, judged: Sequence[Group], outcomes: Mapping[Outcome, int]) -> Row:
     cells = [cell for group in judged for cell in group.cells]
     verdicts = Counter(cell.verdict for cell in cells)
     distances = [
@@ -162,79 +157,73 @@ def _row(label: str, judged: Sequence[Group], outcomes: Mapping[Outcome, int]) -
         f"{sum(group.by_chance() for group in judged):.0f}",
         f"{median(distances):.1f}" if distances else "",
         f"{fmean(correlations):.2f}" if correlations else "",
-        f"{best[0]} of {best[2]}",
-        f"{best[1]} of {best[2]}",
+        Value(f"{best[0]} of {best[2]}"),
+        Value(f"{best[1]} of {best[2]}"),
         *(f"{outcomes[outcome]}" for outcome in get_args(Outcome)),
     ]
 
 
-def read(results: Path) -> dict[str, list[Evidence]]:
-    """Return the evidence of the published tables and figures that have runs, by paper."""
-    papers: dict[str, list[Evidence]] = {}
-    for paper in experiments.papers():
-        for name in experiments.expand([paper]):
-            experiment = experiments.load(name)
-            if (results / name / store.NAME).is_file():
-                evidence = Evidence.read(experiment, results / name)
-                papers.setdefault(paper, []).append(evidence)
-    return papers
+def blocks(known: Mapping[str, Evidence]) -> list[Block]:
+    """Return both totals of the published tables and figures, in short and in full.
 
-
-def texts(results: Path) -> dict[str, str]:
-    """Return README.md of a folder of results: both totals, then a line for each experiment."""
-    papers = read(results)
+    known: evidence by the name of its experiment; other experiments are left out.
+    """
+    papers = {
+        paper: [known[name] for name in names if name in known]
+        for paper, names in experiments.papers().items()
+    }
+    papers = {paper: evidences for paper, evidences in papers.items() if evidences}
     if not papers:
-        return {}
-    known = [evidence for of_paper in papers.values() for evidence in of_paper]
-    written = table(papers, declared=False)
-    total = written.texts()[-1]
-    agree = int(total[2]) + int(total[3])
-    blocks: list[Block] = [
-        words("summary", total[1], agree, total[7], total[11]),
-        Section("As the papers are written", [written]),
-        Section("As we read the papers", [words("declared"), table(papers, declared=True)]),
-        Section("Experiments", [_experiments(results, known)]),
+        return []
+    written, declared = (table(papers, way) for way in (False, True))
+    rows = list[Row]()
+    for one, other in zip(written.texts()[1:], declared.texts()[1:], strict=True):
+        agree = (Value(f"{int(each[2]) + int(each[3])} ({each[7]})") for each in (one, other))
+        rows.append([one[0], f"{int(one[1]) - int(one[6])}", *agree, *map(Value, one[10:12])])
+    heads = ["paper", "numbers", "agree, as written", "as we read it",
+             "its method is best: in print", "here"]  # fmt: skip
+    return [
+        words("summary", *rows[-1][1:]),
+        Table("How far the papers reproduce", heads, rows),
+        Section("As the papers are written", [words("totals"), written], folded=True),
+        Section("As we read the papers", [words("declared"), declared], folded=True),
     ]
+
+
+def texts(results: Path, known: Mapping[str, Evidence]) -> dict[str, str]:
+    """Return README.md of a folder of results: the totals, then a line for each experiment.
+
+    known: evidence by the name of its experiment.
+    """
+    totals = blocks(known)
+    if not totals:
+        return {}
     links = {"What the digits of the printed numbers say": "audit.md"}
-    page = Page("Results", "how far the papers reproduce", blocks, links)
-    made = {"README.md": markdown(page)}
+    parts = [*totals, Section("Experiments", [_experiments(known)])]
+    made = {"README.md": markdown(Page("Results", "how far the papers reproduce", parts, links))}
     readme = results.parent / "README.md"
     if readme.is_file() and MARK in (text := readme.read_text(encoding="utf-8")):
         before, _, after = text.split(MARK)
-        made["../README.md"] = f"{before}{MARK}\n{table_text(_short(papers))}\n{MARK}{after}"
+        short = next(block for block in totals if isinstance(block, Table))
+        made["../README.md"] = f"{before}{MARK}\n{table_text(short)}\n{MARK}{after}"
     return made
 
 
-def _short(papers: Mapping[str, Sequence[Evidence]]) -> Table:
-    """Return both totals in one table of a few columns."""
-    written, declared = (table(papers, way) for way in (False, True))
-    rows = []
-    for one, other in zip(written.texts()[1:], declared.texts()[1:], strict=True):
-        agree = (f"{int(each[2]) + int(each[3])} ({each[7]})" for each in (one, other))
-        rows.append([one[0], f"{int(one[1]) - int(one[6])}", *agree, *one[10:12]])
-    heads = ["paper", "numbers", "agree, as written", "as we read it",
-             "its method is best: in print", "here"]  # fmt: skip
-    return Table("How far the papers reproduce", heads, rows)
-
-
-def _experiments(results: Path, known: Sequence[Evidence]) -> Table:
+def _experiments(known: Mapping[str, Evidence]) -> Table:
     """Return a row for each experiment: title, verdicts as written, corpora, the last run."""
-    verdicts = {
-        each.experiment.name: Counter(c.verdict for g in groups(each, False) for c in g.cells)
-        for each in known
-    }
     rows = []
     for name in experiments.names():
-        if not (results / name / store.NAME).is_file():
+        if name not in known:
             continue
-        experiment = experiments.load(name)
-        counts = verdicts.get(name, Counter())
+        evidence, spec = known[name], known[name].experiment.spec
+        counts = Counter[str]()
+        for (_, verdict), number in tables.totals(evidence.experiment, evidence.entries).items():
+            counts[verdict] += number
         judged = " ".join(f"{counts[v]} {mark}" for v, mark in MARKS.items() if counts[v])
-        tasks = (str(row.task) for row in experiment.spec.rows.values())
+        tasks = (str(row.task) for row in spec.rows.values())
         data = dict.fromkeys(task.partition(":")[0].rpartition("/")[0] or task for task in tasks)
-        made = max(record.finished for record in store.read(results / name / store.NAME).values())
-        page = "figure" if experiment.spec.figure else "table"
-        link = f"[{name}]({name}/{page}.md)"
-        rows.append([link, experiment.spec.title, judged, ", ".join(data), made[:10]])
+        made = max(record.finished for cell in evidence.cells for record in cell.records)
+        link = f"[{name}]({name}/{'figure' if spec.figure else 'table'}.md)"
+        rows.append([link, spec.title, judged, ", ".join(data), made[:10]])
     heads = ["experiment", "what", "verdicts", "data", "last run"]
     return Table("Experiments", heads, rows)

@@ -3,16 +3,24 @@
 import math
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import groupby
 from statistics import fmean
 
 import numpy as np
 import pandas as pd
 
 from transferbench.evidence.frame import Cell, parameter, standard_error, table_columns
-from transferbench.evidence.page import Row, Table, Value
+from transferbench.evidence.page import Row, Section, Table, Value
 from transferbench.experiments.experiment import Experiment, average_label
 from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
 
+#: Tables of a page in their order: title by what the paper, or this project, has the columns for.
+PARTS = {
+    "published": "Published columns", "method": "Methods", "reading": "Readings",
+    "label-free": "Settings chosen without labels", "control": "Controls",
+}  # fmt: skip
+#: Columns of a table at most, without its labels.
+MAX_COLUMNS = 15
 #: Columns of table.csv, by field of a cell.
 CSV_COLUMNS = {
     "row": "row", "column": "column", "mean": "ours", "std": "std", "runs": "runs",
@@ -65,10 +73,28 @@ def _average(experiment: Experiment, label: str, cells: Sequence[Cell]) -> Cell:
     )
 
 
-def to_csv(entries: Sequence[Cell]) -> pd.DataFrame:
-    """Return the content of table.csv."""
+def to_csv(experiment: Experiment, entries: Sequence[Cell]) -> pd.DataFrame:
+    """Return the content of table.csv; the role of an average is "average"."""
     rows = [[getattr(entry, name) for name in CSV_COLUMNS] for entry in entries]
-    return pd.DataFrame(rows, columns=list(CSV_COLUMNS.values()))
+    table, of_column = pd.DataFrame(rows, columns=list(CSV_COLUMNS.values())), roles(experiment)
+    is_row = table["row"].isin(experiment.spec.rows)
+    table.insert(2, "role", table["column"].map(of_column).where(is_row, "average"))
+    return table
+
+
+def roles(experiment: Experiment) -> dict[str, str]:
+    """Return a key of PARTS for each column of the table, the columns in the order of the parts."""
+    spec, found = experiment.spec, {}
+    for label, name, _ in table_columns(experiment):
+        column = spec.columns[name]
+        found[label] = (
+            "label-free" if label != name
+            else "control" if column.control
+            else "reading" if column.reading_of
+            else "published" if any(experiment.published(row, name) for row in spec.rows)
+            else "method"
+        )  # fmt: skip
+    return dict(sorted(found.items(), key=lambda item: [*PARTS].index(item[1])))
 
 
 def totals(experiment: Experiment, entries: Iterable[Cell]) -> Counter[tuple[str, str]]:
@@ -102,20 +128,30 @@ def value(experiment: Experiment, cell: Cell, best: bool = False) -> Value:
     )
 
 
-def table(experiment: Experiment, entries: Sequence[Cell]) -> Table:
-    """Return the table of an experiment: its rows by its columns, then the averages."""
-    spec, first = experiment.spec, best(experiment, entries)
+def parts(experiment: Experiment, entries: Sequence[Cell]) -> list[Section]:
+    """Return the tables of an experiment: its rows by its columns, then the averages.
+
+    The columns of each role have a table of their own, or several equal ones if they are more than
+    MAX_COLUMNS. All but those of the first role are folded.
+    """
+    spec, first, of_column = experiment.spec, best(experiment, entries), roles(experiment)
     values = {
         (cell.row, cell.column): value(experiment, cell, (cell.row, cell.column) in first)
         for cell in entries
     }
-    tags = {
-        label: "control" if spec.columns[name].control else "reading"
-        for label, name, _ in table_columns(experiment)
-        if spec.columns[name].control or spec.columns[name].reading_of
-    }
-    averages = {cell.row for cell in entries} - spec.rows.keys()
-    return _grid(spec.title, values, averages, tags)
+    averages, sections = {cell.row for cell in entries} - spec.rows.keys(), list[Section]()
+    main = next(iter(of_column.values()))
+    for role, of_role in groupby(of_column, of_column.__getitem__):
+        columns = list(of_role)
+        size = math.ceil(len(columns) / math.ceil(len(columns) / MAX_COLUMNS))
+        for start in range(0, len(columns), size):
+            shown = columns[start : start + size]
+            title = PARTS[role]
+            title += f": {shown[0]} to {shown[-1]}" if size < len(columns) else ""
+            part = {place: one for place, one in values.items() if place[1] in shown}
+            table = _grid(f"{spec.title}: {title}", part, averages)
+            sections.append(Section(title, [table], folded=role != main))
+    return sections
 
 
 def points_table(
@@ -143,19 +179,14 @@ def points_table(
     return _grid(f"{spec.title}: values", values | published)
 
 
-def _grid(
-    label: str,
-    values: Mapping[tuple[str, str], Value],
-    foot: Container[str] = (),
-    tags: Mapping[str, str] | None = None,
-) -> Table:
+def _grid(label: str, values: Mapping[tuple[str, str], Value], foot: Container[str] = ()) -> Table:
     """Return a table of values by row and column, in their order."""
     rows, columns = (dict.fromkeys(place[i] for place in values) for i in (0, 1))
     lines: list[Row] = [
         [row, *(values.get((row, column), Value()) for column in columns)] for row in rows
     ]
     body, last = ([one for one in lines if (one[0] in foot) is part] for part in (False, True))
-    return Table(label, ["row", *columns], body, last, tags or {}, wide=True)
+    return Table(label, ["row", *columns], body, last, wide=True)
 
 
 def best(experiment: Experiment, entries: Sequence[Cell]) -> set[tuple[str, str]]:

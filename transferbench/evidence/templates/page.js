@@ -42,7 +42,7 @@ document.addEventListener("click", (event) => {
   if (cell) open(cell.parentElement);
   const head = event.target.closest(".sortable thead button");
   if (head) sort(head.parentElement);
-  if (event.target.closest(".close") || event.target === dialog) dialog.close();
+  if (event.target.closest("dialog .close") || event.target === dialog) dialog.close();
 });
 
 /* Numbers before texts, nothing last; a column that is sorted already is turned round. */
@@ -69,9 +69,10 @@ function sort(head) {
   body.append(...rows.map(([, row]) => row));
 }
 
-/* The cell that the address names: show it, and mark its row and its column. */
+/* The place that the address names: unfold it; of a cell, mark its row and its column. */
 function mark() {
   const cell = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let one = cell?.closest("details"); one; one = one.parentElement.closest("details")) one.open = true;
   if (!cell?.matches(".results td")) return;
   for (const one of document.querySelectorAll(".found")) one.classList.remove("found");
   const head = cell.closest("table").tHead.rows[0].cells[cell.cellIndex];
@@ -81,6 +82,12 @@ function mark() {
 }
 addEventListener("hashchange", mark);
 addEventListener("load", mark);
+
+/* The field at the top of each page: the index searches. */
+document.getElementById("find").addEventListener("submit", (event) => {
+  event.preventDefault();
+  location.assign(`index.html?${new URLSearchParams(new FormData(event.target))}`);
+});
 
 /* The index: filter the experiments, their claims and what has no verdict; find cells. */
 function filterBy(filter) {
@@ -109,15 +116,16 @@ function filterBy(filter) {
   function cellsWith(words, shown) {
     const cells = [];
     for (const { id } of shown) {
-      const { columns, rows } = data[id];
-      for (const [row, texts] of Object.entries(rows)) {
-        texts.forEach((text, number) => {
-          const column = columns[number];
-          const place = `${column} ${row}`.toLowerCase();
-          if (!text || !words.every((word) => place.includes(word) || id.includes(word))) return;
-          const named = words.filter((word) => place.includes(word)).length;
-          if (named) cells.push({ id, row, column, text, rank: place.length - 1000 * named });
-        });
+      for (const { columns, rows } of data[id].tables) {
+        for (const [row, texts] of Object.entries(rows)) {
+          texts.forEach((text, number) => {
+            const column = columns[number];
+            const place = `${column} ${row}`.toLowerCase();
+            if (!text || !words.every((word) => place.includes(word) || id.includes(word))) return;
+            const named = words.filter((word) => place.includes(word)).length;
+            if (named) cells.push({ id, row, column, text, rank: place.length - 1000 * named });
+          });
+        }
       }
     }
     return cells.sort((a, b) => a.rank - b.rank);
@@ -185,6 +193,7 @@ function filterBy(filter) {
     event.preventDefault();
     if (first) location.assign(first.querySelector("a").href);
   });
+  filter.text.value = new URLSearchParams(location.search).get("text") ?? filter.text.value;
   show();
 }
 const filter = document.getElementById("filter");
