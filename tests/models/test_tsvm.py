@@ -6,6 +6,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 from transferbench.models.transfer import tsvm
@@ -31,8 +32,8 @@ def record_trainings(monkeypatch) -> list[tuple[np.ndarray, np.ndarray, float]]:
     """Return a list of signs, weights and objective that every training is added to."""
     trainings, train = [], tsvm._train
 
-    def record(X, y, weight, tol):
-        w = train(X, y, weight, tol)
+    def record(X, y, weight, *others):
+        w = train(X, y, weight, *others)
         value = w @ w / 2 + weight @ hinge(y * (X @ w))
         trainings.append((y.copy(), weight.copy(), value))
         return w
@@ -47,6 +48,31 @@ def small():
     rng = np.random.default_rng(0)
     X, T = rng.standard_normal((20, 30)), rng.standard_normal((200, 30))
     return X, np.repeat([1.0, -1.0], 10), T
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("near", [None, np.zeros(200)])
+def test_where_liblinear_does_not_end_soon_the_machine_is_as_good(form, near, monkeypatch):
+    """Ten documents are there twice; a third has no weight."""
+    rng = np.random.default_rng(0)
+    X = 10 * rng.standard_normal((150, 200))
+    X[:10] = X[10:20]
+    y, weight = rng.choice([-1.0, 1.0], 150), rng.choice([0.0, 1e-3, 1.0], 150)
+    passes, liblinear = [], tsvm._liblinear
+
+    def record(X, y, weight, tol, limit):
+        passes.append(limit)
+        return liblinear(X, y, weight, tol, limit)
+
+    monkeypatch.setattr(tsvm, "_liblinear", record)
+    exact = tsvm._train(form(X), y, weight, 1e-8, near)
+    assert passes == [tsvm.PASSES]
+    monkeypatch.setattr(tsvm, "PASSES", 5)
+    w = tsvm._train(form(X), y, weight, 1e-8, near)
+    assert passes[1:] == [5]
+    np.testing.assert_allclose(w, exact, rtol=1e-5)
+    monkeypatch.setattr(tsvm, "MOST_FREE", 1)  # so LIBLINEAR decides
+    np.testing.assert_array_equal(tsvm._train(form(X), y, weight, 1e-8, near), exact)
 
 
 @pytest.mark.parametrize("positives", [0, 4, 9])

@@ -9,7 +9,9 @@ P_i = R_i M_i the update of any factor follows from a numerator and a denominato
 
 Most are returned as lists of factors, so that callers can multiply in the cheapest order. Least
 squares multiplies a factor by the square root of numerator / denominator, the divergence by the
-quotient itself. For a sparse X, W is computed at the nonzeros of X only.
+quotient itself. For a sparse X, W is computed at the nonzeros of X only. There are more columns
+than rows in most X, so its products are faster if it is stored by columns (CSC): a factor of all
+columns is then read in order, and only one of all rows out of order.
 """
 
 from collections.abc import Sequence
@@ -18,7 +20,6 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.linalg import multi_dot
 from scipy.special import wrightomega
 
@@ -226,10 +227,10 @@ def numerator_denominator_M(
 
 
 def entry_rows(X: Matrix) -> np.ndarray | None:
-    """Return the row of each stored entry of a sparse X, None for a dense X."""
+    """Return the row of each stored entry of a sparse X, of CSC the column; None for a dense X."""
     if isinstance(X, np.ndarray):
         return None
-    return np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    return np.repeat(np.arange(len(X.indptr) - 1), np.diff(X.indptr))
 
 
 def divide_by_product(
@@ -247,9 +248,9 @@ def divide_by_product(
     if rows is None or isinstance(X, np.ndarray):
         PQ = P @ Q.T
         return safe_divide(X, PQ), PQ
-    PQ = sampled_product(P, Q, rows, X.indices)
+    PQ = sampled_product(*((P, Q) if X.format == "csr" else (Q, P)), rows, X.indices)
     values = safe_divide(X.data, PQ)
-    return sp.csr_array((values, X.indices, X.indptr), shape=X.shape), PQ
+    return type(X)((values, X.indices, X.indptr), shape=X.shape), PQ
 
 
 def sampled_product(

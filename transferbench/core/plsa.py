@@ -41,6 +41,7 @@ def plsa(
     """
     dtype = np.float64 if all(view.dtype == np.float64 for view in views) else np.float32
     counts = [view.astype(dtype) for view in views]
+    counts = [N if isinstance(N, np.ndarray) else N.tocsc() for N in counts]  # see `core.losses`
     rows = [entry_rows(N) for N in counts]
     n, d = views[0].shape[0], sum(view.shape[1] for view in views)
     cuts = np.cumsum([view.shape[1] for view in views])[:-1]

@@ -146,7 +146,8 @@ def first_layer_data(
     Y = documents.Y[order][seen[order]]
     everyone = _slices([len(rows) for rows in tasks])
     labelled = _slices([int(seen[rows].sum()) for rows in tasks])
-    return Data((*[x[order] for x in X], Y), (everyone,) * len(X) + (labelled,), alpha), order
+    ordered = [x[order] if isinstance(x, np.ndarray) else x[order].tocsc() for x in X]
+    return Data((*ordered, Y), (everyone,) * len(X) + (labelled,), alpha), order
 
 
 def _slices(sizes: list[int]) -> tuple[slice, ...]:
