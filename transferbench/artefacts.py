@@ -64,7 +64,7 @@ class Folder:
 
 @dataclass
 class ArtefactCosts:
-    """What it took to make the artefacts that a block reused.
+    """Cost of the artefacts that a block reused.
 
     Parameters
     ----------

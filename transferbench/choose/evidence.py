@@ -1,4 +1,4 @@
-"""What the choice of a model rests on: roles of models, thresholds, and the experiment `choice`.
+"""Evidence for the choice of a model: roles, thresholds, and the experiment `choice`.
 
 The regrets are those of results/choice/regret.csv; a test compares them.
 """

@@ -1,4 +1,4 @@
-"""The only ways from a command to the terminal: output, messages and warnings."""
+"""Terminal output of the commands: data, messages and warnings."""
 
 import json
 from collections.abc import Sequence

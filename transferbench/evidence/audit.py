@@ -53,7 +53,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Finding:
-    """What the digits of one column say about some of its rows.
+    """A conclusion about some rows of a column, from the digits of its values.
 
     source    : whose numbers of documents were tried, or why none was.
     documents : number of documents by row.
@@ -113,7 +113,7 @@ def p_of_fits(fits: int, shares: Sequence[float]) -> float:
 def audit(
     columns: Iterable[Column], sizes: Mapping[str, Mapping[str, int]], others: Iterable[Column] = ()
 ) -> list[Finding]:
-    """Return what the digits of the columns of one table say.
+    """Return the findings about the columns of one table.
 
     The columns of a table share their documents: of the sources, the one that fits all columns best
     is taken, and each column is then judged by it; the same again for rows that it does not have.

@@ -50,7 +50,7 @@ def find(
 
 
 def readings(experiment: Experiment, cells: Sequence[Cell], cell: Cell) -> str:
-    """Return what other readings of the row and the column give, or ""."""
+    """Return the values of other readings of the row and the column, or ""."""
     columns, text = experiment.spec.columns, experiment.spec.value_unit.text
     others = [
         f"{each.column} {text(each.mean)}"
@@ -126,7 +126,7 @@ def reported(cell: Cell, name: Literal["data", "code", "versions"]) -> list[str]
 
 
 def since(cell: Cell, data: str) -> dict[str, str]:
-    """Return what has become of data, code and versions since the runs; "" if unchanged.
+    """Return the changes of data, code and versions since the runs; "" if unchanged.
 
     data: digest of the task built here, "" if none.
     """

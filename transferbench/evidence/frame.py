@@ -33,7 +33,7 @@ REPORTED = (
 
 
 class Observation(NamedTuple):
-    """What one planned run reports of one domain; see `transferbench.results`."""
+    """The result of one planned run on one domain; see `transferbench.results`."""
 
     row: str
     column: str
@@ -146,7 +146,7 @@ def parameter(value: Any) -> str:
 
 
 def observations(experiment: Experiment, records: Records) -> list[Observation]:
-    """Return what the records report of the planned runs of an experiment.
+    """Return the observations of the planned runs of an experiment.
 
     Records of other runs are left out; a planned run without a record has the status "missing".
     Raise UserError if a run was scored on other domains than that of its row only.

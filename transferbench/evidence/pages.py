@@ -79,7 +79,7 @@ class Evidence:
 
     @property
     def problems(self) -> list[str]:
-        """Why cells have no verdict."""
+        """Reasons why cells have no verdict."""
         return tables.problems(self.experiment, self.entries)
 
     def pages(self) -> dict[str, Page]:

@@ -95,7 +95,7 @@ class Entry:
 
     @property
     def search(self) -> dict[str, Any]:
-        """What the script of the index searches and counts."""
+        """Data of the search: experiments, cells and counts."""
         spec = self.spec
         searched = [] if spec.figure or spec.regret else self.tables
         models = {label: spec.columns[name].model

@@ -179,11 +179,16 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
     rows = list[Row]()
     for one, other in zip(written.texts()[1:], declared.texts()[1:], strict=True):
         agree = (Value(f"{int(each[2]) + int(each[3])} ({each[7]})") for each in (one, other))
-        rows.append([one[0], f"{int(one[1]) - int(one[6])}", *agree, *map(Value, one[10:12])])
-    heads = ["paper", "numbers", "agree, as written", "as we read it",
-             "its method is best: in print", "here"]  # fmt: skip
+        claims = Value(
+            " ".join(f"{n} {m}" for n, m in zip(one[12:], OUTCOMES.values(), strict=True))
+        )
+        rows.append(
+            [one[0], f"{int(one[1]) - int(one[6])}", *agree, *map(Value, one[8:12]), claims]
+        )
+    heads = ["paper", "numbers", "agree, as written", "as we read it", "median difference, points",
+             "rank correlation", "its method is best: in print", "here", "claims"]  # fmt: skip
     return [
-        words("summary", *rows[-1][1:]),
+        words("summary", *rows[-1][1:4], *rows[-1][6:8]),
         Table("How far the papers reproduce", heads, rows),
         Section("As the papers are written", [words("totals"), written], folded=True),
         Section("As we read the papers", [words("declared"), declared], folded=True),

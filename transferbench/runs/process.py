@@ -61,7 +61,7 @@ class RunProcess:
 
     @property
     def handles(self) -> list[Any]:
-        """What to wait for before the next `poll`."""
+        """Objects to wait for before the next `poll`."""
         return [*self._open, self._process.sentinel]
 
     def poll(self, on_progress: OnProgress) -> Record | None:

@@ -66,7 +66,7 @@ class Run:
 
     @cached_property
     def identity(self) -> Identity:
-        """What distinguishes the run from others, with or without a curve."""
+        """Identity of the run, with or without a curve."""
         return _identity(str(self.task), self.model, self.params, self.seed)
 
     @property

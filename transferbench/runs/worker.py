@@ -1,4 +1,4 @@
-"""What the process of a run does: load the task, fit the model, measure, and return the record."""
+"""Perform a run in its process: load the task, fit the model, measure, return the record."""
 
 import json
 import platform
