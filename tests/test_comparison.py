@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
+import runpy
 from dataclasses import replace
 
 import numpy as np
@@ -12,14 +12,29 @@ import pytest
 from conftest import ROOT, make_problem
 
 from transferbench import datasets, experiments
-from transferbench.choose import compare, evidence
+from transferbench.choose import compare, evidence, sample
 from transferbench.choose.advice import Choice, choose
 from transferbench.choose.compare import Comparison, Entry
 from transferbench.errors import Doubt
-from transferbench.problem import Fit
+from transferbench.evidence.regret import ELSEWHERE
+from transferbench.problem import Fit, Problem, Truth
 
 SOURCE, TRUTH = make_problem(documents=4)
-LARGE = make_problem(documents=20)[0]
+
+
+def large(source: int = 500, target: int = 500, classes: int = 2, features: int = 20) -> Problem:
+    """Return a problem of so many documents, each with one feature."""
+    problem = make_problem(documents=8, classes=classes)[0]
+    domains = [
+        replace(
+            domain,
+            views=(np.eye(features)[(np.arange(n) + domain.seen.all()) % features],),
+            Y=np.resize(domain.Y, (n, classes)),
+            seen=np.resize(domain.seen, n),
+        )
+        for domain, n in zip(problem.domains, (source, target), strict=True)
+    ]
+    return replace(problem, domains=tuple(domains))
 
 
 def table(true: list[int], **decisions: list[list[int]]) -> dict[str, dict]:
@@ -37,7 +52,7 @@ def table(true: list[int], **decisions: list[list[int]]) -> dict[str, dict]:
         )
         for model, seeds in decisions.items()
     }
-    found = compare.table(Comparison(SOURCE, entries, (), Choice("lr", "")), truth)
+    found = compare.table(Comparison(SOURCE, entries, (), Choice("lr", ())), truth)
     return {line["model"]: line for line in found.to_dict("records")}
 
 
@@ -104,9 +119,9 @@ def entry(agreement: float = 0.95, area: float = 0.9, *doubts: Doubt, **params: 
     ids=["agree", "given shares", "alike", "another border"],
 )
 def test_the_recommendation_says_why(found, why):
-    chosen = choose(LARGE, found)
+    chosen = choose(large(), found)
     assert chosen.model == "consensus"
-    assert chosen.sentence.startswith(f"Recommended: consensus; {why}. ")
+    assert chosen.sentences[:2] == ("Recommended: consensus.", f"Why: {why}.")
 
 
 BAD = Doubt("no good", True)
@@ -115,74 +130,118 @@ BAD = Doubt("no good", True)
 @pytest.mark.parametrize(
     ("found", "why"),
     [
-        (entry(0.614), "the methods agree too little to trust one (0.61, below 0.7). Label"),
-        (entry(0.95, 0.9, Doubt("a doubt"), BAD), "consensus: no good. Label a sample of"),
-        (replace(entry(0.95, 0.9, BAD), fits=()), "consensus: no good. Label a sample of"),
+        (entry(0.614), "the methods agree too little to trust one (0.61, below 0.7)"),
+        (entry(0.95, 0.9, Doubt("a doubt"), BAD), "consensus: no good"),
+        (replace(entry(0.95, 0.9, BAD), fits=()), "consensus: no good"),
     ],
     ids=["little agreement", "worthless", "no fit"],
 )
 def test_no_model_is_recommended_where_it_would_be_wrong(found, why):
-    chosen = choose(LARGE, found)
+    chosen = choose(large(), found)
     assert chosen.model is None
-    assert chosen.sentence.startswith(f"No model is recommended: {why}")
+    assert chosen.sentences[1] == f"Why: {why}."
+    assert "--label-sample 50" in chosen.sentences[2]
 
 
-def test_no_model_is_recommended_for_few_documents():
-    chosen = choose(SOURCE, entry())
-    assert chosen.model is None
-    assert chosen.sentence == "No model is recommended for 4 documents; 20 are needed."
+def test_the_recommendation_quotes_regrets_that_were_not_fitted():
+    chosen = choose(large(), entry())
+    assert chosen.sentences[2].startswith("Expect 3 to 6 points of accuracy less than by the best ")
+    assert "4.4 (-2.4 to 11.3, at worst 21.0) where the target has about" in chosen.evidence
+    assert choose(large(), entry(math.nan, 0.3)).sentences[2].startswith("Expect 0.2 points")
 
 
-def test_the_recommendation_quotes_the_experiment():
-    assert (
-        "In the experiment `choice` (210 tasks from 6 corpora, with whose labels it was designed) "
-        "it is on average below the best of six single models by 1.6 points (-0.3 to 3.4, at worst "
-        "11.2) where the target has about the source's class shares; 2.6 points "
-    ) in choose(LARGE, entry()).sentence
-    assert "(67 tasks from 6 corpora, " in choose(LARGE, entry(math.nan, 0.3)).sentence
-
-
-def test_the_regrets_are_those_of_the_experiment():
-    table = pd.read_csv(ROOT / "results" / "choice" / "regret.csv")
-    advised = f"{evidence.RECOMMENDED}, {evidence.ADVISED}"
-    rows = table[(table.strategy == advised) & (table.documents == evidence.ANY)]
+def test_the_regrets_are_those_of_the_experiments():
     columns = ["tasks", "corpora", "mean", "low", "high", "worst"]
     for shares, regret in evidence.REGRETS.items():
-        (row,) = rows[rows.shares == shares][columns].to_dict("records")
-        assert {name: getattr(regret, name) for name in columns} == row
+        fitted = shares == "no shift"
+        name = "choice" if fitted else "choice-settings"
+        strategy = f"{evidence.RECOMMENDED}, {evidence.ADVISED}" if fitted else ELSEWHERE
+        table = pd.read_csv(ROOT / "results" / name / "regret.csv")
+        table = table[(table.strategy == strategy) & (table.documents == evidence.ANY)]
+        (row,) = table[table.shares == shares][columns].to_dict("records")
+        assert {name: getattr(regret, name) for name in columns} == pytest.approx(row)
+    table = pd.read_csv(ROOT / "results" / "choice" / "labels.csv")
+    for m, (mean, worst) in evidence.BY_SAMPLE.items():
+        of_tasks = table[table.labels == m]
+        by_corpus = of_tasks.groupby("corpus").regret.mean()
+        assert (mean, worst) == pytest.approx((by_corpus.mean(), of_tasks.regret.max()), abs=0.05)
+
+
+def test_the_page_of_labelled_samples_is_made_of_its_lines_as_the_experiment_computes_them():
+    folder = ROOT / "results" / "choice"
+    experiment = runpy.run_path(str(ROOT / "experiments" / "choice_labels.py"))
+    page = experiment["page"](pd.read_csv(folder / "labels.csv"))
+    assert page == (folder / "labels.md").read_text(encoding="utf-8")
+    without, few = experiment["lines"](*make_problem(documents=60))
+    assert (without["labels"], few["labels"]) == (0, 20)
+
+    assert few["expected"] == pytest.approx(few["accuracy"], abs=15)
 
 
 def test_no_evidence_is_quoted_for_other_parameters():
     none = "No evidence is known for its parameters."
-    assert none not in choose(LARGE, entry()).sentence
-    assert none in choose(LARGE, entry(strength=5.0)).sentence
+    assert none not in choose(large(), entry()).sentences[2]
+    assert none in choose(large(), entry(strength=5.0)).sentences[2]
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "classes", "outside"),
+    ("source", "target", "classes", "features", "why"),
     [
-        (evidence.MIN_EVIDENCE, evidence.MAX_EVIDENCE, evidence.MAX_CLASSES, False),
-        (evidence.MIN_EVIDENCE, evidence.MIN_EVIDENCE - 1, 2, True),
-        (evidence.MIN_EVIDENCE - 1, evidence.MIN_EVIDENCE, 2, True),
-        (evidence.MIN_EVIDENCE, evidence.MAX_EVIDENCE + 1, 2, True),
-        (evidence.MIN_EVIDENCE, evidence.MIN_EVIDENCE, evidence.MAX_CLASSES + 1, True),
+        (evidence.MIN_EVIDENCE, evidence.MAX_EVIDENCE, evidence.MAX_CLASSES, 20, ""),
+        (evidence.MIN_EVIDENCE, evidence.MIN_EVIDENCE - 1, 2, 20, "a domain has 499 documents"),
+        (evidence.MIN_EVIDENCE - 1, evidence.MIN_EVIDENCE, 2, 20, "a domain has 499 documents"),
+        (evidence.MIN_EVIDENCE, evidence.MAX_EVIDENCE + 1, 2, 20, "a domain has 10,034 documents"),
+        (evidence.MIN_EVIDENCE, evidence.MIN_EVIDENCE, 5, 20, "there are 5 classes"),
+        (evidence.MIN_EVIDENCE, evidence.MIN_EVIDENCE, 2, 5, "20 % of the features of a domain"),
+        (evidence.MIN_EVIDENCE, 19, 2, 20, "19 documents are too few"),
     ],
 )
-def test_data_outside_the_range_of_the_evidence_are_named(source, target, classes, outside):
-    problem = make_problem(documents=8, classes=classes)[0]
-    domains = [
-        replace(
-            domain,
-            views=(np.full((n, 1), 1.0 + domain.seen.all()),),
-            Y=np.resize(domain.Y, (n, classes)),
-            seen=np.resize(domain.seen, n),
-        )
-        for domain, n in zip(problem.domains, (source, target), strict=True)
-    ]
-    sentence = choose(replace(problem, domains=tuple(domains)), entry()).sentence
-    assert bool(re.search(r"Your data are outside .* label a sample to be sure\.$", sentence)) == (
-        outside
-    )
+def test_data_outside_the_range_of_the_evidence_get_no_advice_but_labels(
+    source, target, classes, features, why
+):
+    chosen = choose(large(source, target, classes, features), entry())
+    assert chosen.model == (None if why else "consensus")
+    assert chosen.sentences[1].startswith(f"Why: {why}")
+
+
+def judged(*right: float) -> dict[str, Fit]:
+    """Return fits that are right on so many of 50 documents of the class 0, by number."""
+    decided = [np.arange(50) >= count for count in right]
+    return {f"{i}": Fit((np.eye(2)[wrong.astype(int)],)) for i, wrong in enumerate(decided)}
+
+
+def test_the_choice_by_a_sample_prefers_the_first_of_equals_and_corrects_its_optimism():
+    Y, rows = np.tile([1.0, 0.0], (50, 1)), np.ones(50, bool)
+    truth = Truth("transfer", ("a", "b"), ("t",), (Y,), (rows,))
+    one = sample.judge(judged(40), truth)
+    assert (one.right, one.documents, one.optimism) == ({"0": 40}, 50, 0)
+    # Independent guesses: the best of many is right on half of the others.
+    rng = np.random.default_rng(0)
+    guesses = {f"{i}": Fit((rng.random((50, 2)),)) for i in range(20)}
+    best = sample.judge(guesses, truth)
+    found = next(iter(best.right.values())) / 50
+    assert found >= 0.6
+    assert 0.5 * (found - 0.5) < best.optimism < 1.5 * (found - 0.5)
+    assert [*sample.judge(judged(30, 40, 40), truth).right] == ["1", "2", "0"]
+
+
+def test_consensus_takes_the_shares_of_the_sample_and_no_document_is_evidence_for_itself():
+    """The shares found are wrong; five sixths of the documents are of the first class."""
+    n, c = 60, 2
+    true = np.eye(c)[(np.arange(n) % 6 == 0).astype(int)]
+    asked = []
+
+    def decide(shares: np.ndarray) -> np.ndarray:
+        asked.append(shares)
+        return np.tile(shares, (n, 1))
+
+    rows = np.arange(n) < 12
+    scores = sample.at_sample(np.tile([0.0, 1.0], (n, 1)), true, rows, decide)
+    for labels, where in (((10, 2), ~rows), ((9, 2), rows & (true[:, 0] > 0)),
+                          ((10, 1), rows & (true[:, 1] > 0))):  # fmt: skip
+        expected = np.add(labels, [0, 5]) / (sum(labels) + 5)
+        np.testing.assert_allclose(scores[where], np.tile(expected, (where.sum(), 1)))
+    assert len(asked) == 3
 
 
 def test_the_range_of_the_evidence_is_that_of_the_experiment():

@@ -83,6 +83,21 @@ def test_shares_far_from_the_expected_ones_are_a_doubt(n, given, text):
     assert not any(doubt.worthless for doubt in doubts)
 
 
+def test_a_class_that_is_never_decided_is_named():
+    doubt, _ = decide([0, 1] * 20, classes=3, source=[0, 1, 2, 2] * 10)
+    assert doubt.text.startswith("hardly any or no document is c (0 %, 50 % of the source's); if")
+
+
+def test_shares_that_are_nearly_as_likely_as_others_are_a_doubt():
+    problem, truth = make_problem()
+    signs = {"agreement": 0.9, "share_width": 0.31, "share_peaks": 2}
+    (doubt,) = check_fit("consensus", problem, {}, Fit(truth.Y, diagnostics=signs))
+    assert doubt.text.startswith(
+        "class shares that differ by 31 points are nearly as likely, at 2 "
+    )
+    assert check_fit("consensus", problem, {}, Fit(truth.Y, diagnostics={"share_width": 0.1})) == []
+
+
 def test_shares_of_several_classes_are_far_by_the_documents_to_move():
     """From thirds, 12, 23 and 1 of 36 documents: eleven are in another class."""
     assert decide([0, 1, 2] * 12, classes=3) == []
@@ -110,7 +125,7 @@ def test_a_model_without_transfer_is_doubted_where_source_and_target_differ(mode
     (doubt,) = check_fit(model, problem, {}, fit)
     assert re.fullmatch(
         r"target-1: the source differs \(a classifier tells its documents from these, area under "
-        r"the curve \d\.\d\d\), and this model does not transfer; consensus does",
+        r"the curve \d\.\d\d\), and this model does not transfer",
         str(doubt),
     )
     assert not doubt.worthless

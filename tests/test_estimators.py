@@ -127,16 +127,18 @@ def test_result_equals_that_of_the_model(model, targets):
 def test_labels_of_targets_are_ignored():
     X, y, domain = stacked(*make_problem())
     names = np.array(["ham", "spam"])[y]
-    plain = TransferClassifier(**SMALL).fit(X, names, domain)
-    masked = TransferClassifier(**SMALL).fit(X, np.where(domain < 0, "?", names), domain)
+    plain = TransferClassifier("gcmf", **SMALL).fit(X, names, domain)
+    masked = TransferClassifier("gcmf", **SMALL).fit(X, np.where(domain < 0, "?", names), domain)
     np.testing.assert_array_equal(plain.transduction_, masked.transduction_)
     assert masked.classes_.tolist() == ["ham", "spam"]
-    auto = TransferClassifier(**SMALL).fit(X, np.where(domain < 0, -1, y))
+    auto = TransferClassifier("gcmf", **SMALL).fit(X, np.where(domain < 0, -1, y))
     np.testing.assert_array_equal(auto.label_distributions_, plain.label_distributions_)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, object])
-@pytest.mark.parametrize("estimator", [TransferClassifier(**SMALL), MultiLabelClassifier("tram")])
+@pytest.mark.parametrize(
+    "estimator", [TransferClassifier("gcmf", **SMALL), MultiLabelClassifier("tram")]
+)
 def test_documents_of_sources_labelled_minus_one_are_unlabelled(estimator, dtype):
     X, y, domain = stacked(*make_problem())
     names = y.astype(dtype) if dtype is not object else np.array(["ham", "spam"], object)[y]
@@ -157,7 +159,7 @@ def test_predict_looks_up_fitted_documents_and_uses_nearest_means_for_others():
     problem, truth = make_problem(documents=120)
     X, y, domain = stacked(problem, truth)
     fitted = np.arange(len(y)) % 3 > 0
-    estimator = TransferClassifier(**SMALL).fit(X[fitted], y[fitted], domain[fitted])
+    estimator = TransferClassifier("gcmf", **SMALL).fit(X[fitted], y[fitted], domain[fitted])
     np.testing.assert_array_equal(estimator.predict(X[fitted]), estimator.transduction_)
     same = X[fitted][10:30].toarray()
     np.testing.assert_array_equal(estimator.predict(same), estimator.transduction_[10:30])
@@ -167,9 +169,27 @@ def test_predict_looks_up_fitted_documents_and_uses_nearest_means_for_others():
     targets = domain[fitted] < 0
     means = [unit[targets & (estimator.transduction_ == c)].mean(axis=0) for c in (0, 1)]
     cosines = new @ np.transpose([mean / np.linalg.norm(mean) for mean in means])
-    np.testing.assert_array_equal(estimator.predict(new), cosines.argmax(axis=1))
+    with pytest.warns(UserWarning, match="documents were not fitted; they are labelled by the nea"):
+        np.testing.assert_array_equal(estimator.predict(new), cosines.argmax(axis=1))
     expected = cosines / cosines.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(estimator.predict_proba(new), expected)
+
+
+def test_a_labelled_sample_chooses_the_model_and_other_labels_of_targets_are_ignored():
+    X, y, domain = stacked(*make_problem(documents=120))
+    names = np.array(["ham", "spam"])[y]
+    drawn = (domain < 0) & (np.arange(len(y)) % 4 == 0)
+    hidden = np.where((domain < 0) & ~drawn, "?", names)
+    classifier = TransferClassifier()
+    found = classifier.fit_predict(X, hidden, sample_domain=domain, label_sample=drawn)
+    assert (found == names).mean() > 0.8
+    expected, low, high = classifier.expected_accuracy_
+    assert low < expected < high
+    assert classifier.chosen_ in models.registry()
+    with pytest.raises(ValueError, match="label_sample needs the model consensus, got gcmf"):
+        TransferClassifier("gcmf").fit(X, names, domain, label_sample=drawn)
+    with pytest.raises(ValueError, match="expected documents of targets"):
+        TransferClassifier().fit(X, names, domain, label_sample=domain > 0)
 
 
 def test_without_a_target_no_model_is_fitted(monkeypatch):
@@ -180,7 +200,9 @@ def test_without_a_target_no_model_is_fitted(monkeypatch):
 
     monkeypatch.setattr(api, "fit", fail)
     X, y, _ = stacked(*make_problem())
-    with pytest.warns(UserWarning, match="nothing is transferred and gcmf is not fitted; ") as seen:
+    with pytest.warns(
+        UserWarning, match="nothing is transferred and consensus is not fitted; "
+    ) as seen:
         estimator = TransferClassifier().fit(X, y)
     assert seen[0].filename == __file__
     np.testing.assert_array_equal(estimator.transduction_, y)
@@ -219,9 +241,9 @@ def test_parameters_of_the_model_are_estimator_parameters():
     assert two.get_params() == {"model": "mtrick", "random_state": 4, "k": 8, "beta": 2.0}
     copy.copy(one).set_params(k=5)
     assert one.get_params()["k"] == 6
-    assert repr(one) == "TransferClassifier(k=6, random_state=4)"
+    assert repr(one) == "TransferClassifier(k=6, model='gcmf', random_state=4)"
     X, y, domain = stacked(*make_problem())
-    grid = GridSearchCV(TransferClassifier(**SMALL), {"k": [2, 4]}, cv=2)
+    grid = GridSearchCV(TransferClassifier("gcmf", **SMALL), {"k": [2, 4]}, cv=2)
     assert grid.fit(X, y, sample_domain=domain).best_params_["k"] in (2, 4)
 
 
@@ -229,7 +251,7 @@ def test_random_state_is_the_seed():
     X, y, domain = stacked(*make_problem())
 
     def fit_with(state):
-        return TransferClassifier(random_state=state, **SMALL).fit(X, y, domain)
+        return TransferClassifier("gcmf", random_state=state, **SMALL).fit(X, y, domain)
 
     same = fit_with(np.random.RandomState(5)).label_distributions_
     np.testing.assert_array_equal(same, fit_with(np.random.RandomState(5)).label_distributions_)
@@ -328,9 +350,11 @@ def test_data_frames_in_and_out():
     index = [f"mail-{i}" for i in range(len(y))]
     table = pd.DataFrame(X.toarray(), index=index, columns=[f"w{j}" for j in range(X.shape[1])])
     names = pd.Series(np.where(domain < 0, "?", np.array(["ham", "spam"])[y]), index=index)
-    estimator = TransferClassifier(**SMALL).fit(table, names, pd.Series(domain, index=index))
+    estimator = TransferClassifier("gcmf", **SMALL).fit(
+        table, names, pd.Series(domain, index=index)
+    )
     assert estimator.feature_names_in_.tolist() == table.columns.tolist()
-    plain = TransferClassifier(**SMALL).fit(X, names, domain)
+    plain = TransferClassifier("gcmf", **SMALL).fit(X, names, domain)
     assert estimator.classes_.tolist() == plain.classes_.tolist() == ["ham", "spam"]
     np.testing.assert_array_equal(estimator.transduction_, plain.transduction_)
     labels = pd.DataFrame(np.eye(2, dtype=int)[y], index=index, columns=["ham", "spam"])

@@ -40,7 +40,7 @@ PARTS = {
     "choose": {"core", "models", "data", "datasets", "userdata", "runs"},
     # What the command line and Python users call.
     "api": {"models", "runs", "data", "datasets", "userdata", "choose", "experiments", "evidence"},
-    "estimators": {"api", "data", "datasets", "userdata"},
+    "estimators": {"api", "choose", "data", "datasets", "userdata"},
     "reproduce": {"data", "datasets", "evidence", "experiments", "runs"},
     "citing": {"models", "data", "datasets", "experiments", "evidence"},
     "bundle": {"models", "runs", "experiments", "evidence", "citing"},

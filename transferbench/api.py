@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transferbench import measures, models, parameters, settings
@@ -118,6 +119,7 @@ def compare(
     params: Mapping[str, Mapping[str, object]] | None = None,
     repeats: int = 1,
     options: Params | None = None,
+    labels: str | None = None,
     **reading: Any,
 ) -> DataFrame:
     """Compare models without labels of the target, and recommend one.
@@ -126,9 +128,9 @@ def compare(
         print(table, table.attrs["recommendation"])
         transferbench.compare("amazon/books-vs-dvd", models=["gcmf"], repeats=3)
 
-    Only the sources' labels are used; labels of a target add measures. Logistic regression and the
-    recommended model are always compared. A multi-label model, or problem, compares multi-label
-    models, and none is recommended.
+    Only the sources' labels are used; labels of a target add measures, unless they are a sample.
+    Logistic regression and the recommended model are always compared. A multi-label model, or
+    problem, compares multi-label models, and none is recommended.
 
     Parameters
     ----------
@@ -145,6 +147,9 @@ def compare(
         Seeds of random models.
     options
         Of the task that the files make (`transferbench describe own`).
+    labels
+        A random sample of the targets with labels, as `--label-sample` writes it: it gives the
+        class shares, and the model.
     **reading
         How to read the files, such as text="body"; see `userdata.documents.Reading`.
 
@@ -165,7 +170,7 @@ def compare(
 
     models = [models] if isinstance(models, str) else models
     arguments = problem is not None, bool(source), bool(target)
-    for_files = bool(options or reading)
+    for_files = bool(options or reading or labels)
     if arguments not in ((True, False, False), (False, True, True)) or (for_files and not source):
         expected = "a problem or the name of a task, or else source and target, with options"
         raise UserError(f"expected {expected}.")
@@ -175,8 +180,8 @@ def compare(
         family = comparing.choose_family(models, True, how.separator)
         loaded = load(
             *(find_domains([n] if isinstance(n, str) else n) for n in (source, target)),
-            family=family, labels="any", options=options or {}, reading=how,
-            max_bytes=settings.load().max_bytes,
+            family=family, labels="none" if labels else "any", options=options or {}, reading=how,
+            label_file=Path(labels) if labels else None, max_bytes=settings.load().max_bytes,
         )  # fmt: skip
         problem, truth = loaded.problem, loaded.truth
     elif isinstance(problem, str):
@@ -187,7 +192,8 @@ def compare(
         raise UserError(f"{problem.name}: expected a source with labels and a target to compare.")
     names = comparing.model_names(problem.family, models)
     plans = comparing.plan(problem.family, names, params or {}, repeats=repeats)
-    return comparing.table(comparing.compare(problem, plans), truth)
+    compared = comparing.compare(problem, plans, truth if labels else None)
+    return comparing.table(compared, truth)
 
 
 def results(name: str) -> DataFrame:

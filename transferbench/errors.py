@@ -8,7 +8,7 @@ from dataclasses import dataclass
 MAX_LISTED = 12
 
 
-class UserError(Exception):
+class UserError(ValueError):
     """A mistake that the user can correct; the message is one line.
 
     It states what was wrong, what was expected and what to do. The command line shows the message

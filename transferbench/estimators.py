@@ -1,6 +1,6 @@
 """The models as scikit-learn estimators; domains are given by `sample_domain`, as in skada.
 
-    classifier = TransferClassifier("gcmf", k=32)
+    classifier = TransferClassifier()              # or a model: TransferClassifier("gcmf", k=32)
     classifier.fit(X, y, sample_domain=domain)     # y of targets (domain < 0) is ignored
     classifier.transduction_[domain < 0]
 
@@ -11,7 +11,7 @@ nonnegative, sparse or dense (an array or a DataFrame), documents × features. E
 
 import hashlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -25,8 +25,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from transferbench import api
+from transferbench.choose import compare
+from transferbench.choose.evidence import QUICK, RECOMMENDED
 from transferbench.measures import THRESHOLD, normalize_scores
-from transferbench.problem import Domain, Family, Fit, Problem, canonical
+from transferbench.problem import Domain, Family, Fit, Problem, Truth, canonical
 from transferbench.userdata.multilabel import fit_in_tasks
 
 #: skada's values: the label of an unlabelled document, the domain of a source.
@@ -38,8 +40,8 @@ NEIGHBOURS = 10
 class ModelEstimator(BaseEstimator):  # type: ignore[misc]
     """An estimator around a model; its parameters are its own and those of the model."""
 
-    #: With metadata routing, a Pipeline passes sample_domain on by default.
-    __metadata_request__fit: ClassVar = {"sample_domain": True}
+    #: With metadata routing, a Pipeline passes these on by default.
+    __metadata_request__fit: ClassVar = {"sample_domain": True, "label_sample": True}
 
     def __init__(self, model: str, *, random_state: Any = 0, **params: Any) -> None:
         self.model = model
@@ -94,19 +96,25 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         classes = tuple(map(str, range(Y.shape[1])))
         return Problem(type(self).__name__, family, classes, domains)
 
-    def _fit_model(self, problem: Problem) -> Fit:
-        """Fit the model by its parameters and the seed."""
+    def _seed(self) -> int:
         state = self.random_state
         if not isinstance(state, Integral):
             state = check_random_state(state).randint(2**31)
-        return api.fit(self.model, problem, seed=int(state), **self._params)
+        return int(state)
+
+    def _fit_model(self, problem: Problem) -> Fit:
+        """Fit the model by its parameters and the seed."""
+        return api.fit(self.model, problem, seed=self._seed(), **self._params)
 
 
 class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[misc]
     """A classifier that labels its fitted documents, and others by a rule of its own.
 
-    A subclass sets classes_ in `fit`, then calls `_transduce`, and defines `_confidence_of_new`.
+    A subclass sets classes_ in `fit`, then calls `_transduce`, and defines `_confidence_of_new` and
+    its name.
     """
+
+    _rule_of_new: ClassVar[str]
 
     # skada's scorers pass these arguments.
     __metadata_request__predict: ClassVar = {"sample_domain": True, "allow_source": True}
@@ -127,18 +135,33 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         the scores do. They are not calibrated: of documents with a confidence of .9 not
         nine in ten need be right. sample_domain and allow_source are accepted for skada's scorers
         and not used.
+
+        Warns
+        -----
+        UserWarning
+            For documents that were not fitted: the model does not label them.
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         rows = np.array([self._fitted_rows.get(row, -1) for row in _row_digests(X)], np.intp)
         confidence = np.asarray(self.label_distributions_[rows], np.float64)
         if (new := np.flatnonzero(rows < 0)).size:
+            label = (
+                f"{new.size} documents were not fitted; they are labelled by {self._rule_of_new}"
+            )
+            remedy = f"to label them by {self.model}, fit it with them as a target"
+            warnings.warn(f"{type(self).__name__}: {label}; {remedy}.", stacklevel=3)
             confidence[new] = self._confidence_of_new(X[new])
         return confidence
 
     def predict(self, X: Any, sample_domain: Any = None, allow_source: bool = True) -> np.ndarray:
         """Return the classes (n,); see `predict_proba` for the other arguments."""
         return self._decide(self.predict_proba(X))
+
+    def fit_predict(self, X: Any, y: Any, sample_domain: Any = None, **options: Any) -> np.ndarray:
+        """Fit, and return the labels of all documents by the model, `transduction_`."""
+        self.fit(X, y, sample_domain, **options)
+        return self.transduction_
 
     def score(
         self,
@@ -153,11 +176,12 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
 
     def _transduce(
         self, family: Family, X: sp.csr_array, domain: np.ndarray, Y: np.ndarray,
-        seen: np.ndarray, remedy: str,
+        seen: np.ndarray, remedy: str, sample: np.ndarray | None = None,
     ) -> np.ndarray:  # fmt: skip
         """Label the unseen documents, and remember all; return the confidences (n, c).
 
         Seen documents have their labels Y (n, c). If all are seen, warn of it, with the remedy.
+        sample: Y (n, c) of labelled documents of targets, zero elsewhere, which choose the model.
         """
         api.resolve(self.model, family, self._params)
         confidence = Y.copy()
@@ -166,7 +190,11 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
             message = f"{name}: every document has a label, so nothing is transferred and "
             warnings.warn(f"{message}{self.model} is not fitted; {remedy}.", stacklevel=3)
         else:
-            fit = fit_in_tasks(self._problem(family, X, domain, Y, seen), self._fit_model)
+            problem = self._problem(family, X, domain, Y, seen)
+            if sample is None:
+                fit = fit_in_tasks(problem, self._fit_model)
+            else:
+                fit = self._fit_by_sample(problem, [sample[rows] for _, rows in _by_domain(domain)])
             if fit.columns == "clusters":
                 raise ValueError(f"{self.model} finds clusters, not classes; choose another model")
             for (_, rows), scores in zip(_by_domain(domain), fit.scores, strict=True):
@@ -190,7 +218,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
 
 
 class TransferClassifier(TransductiveClassifier):
-    """A transfer model as a classifier.
+    """A transfer model as a classifier; by default the one that `predict` takes.
 
     `predict` looks up a fitted document by its features, to the last digit. If fitted documents are
     equal, the last one counts, targets after sources. A new document gets the class with the
@@ -209,6 +237,10 @@ class TransferClassifier(TransductiveClassifier):
 
     Attributes
     ----------
+    chosen_
+        With a labelled sample: the name of the model that is right most often on it.
+    expected_accuracy_
+        With a labelled sample: the accuracy to expect, and the ends of its 95 per cent interval.
     transduction_
         (n,) the classes of the fitted documents by position; sources have the given classes.
     label_distributions_
@@ -217,10 +249,12 @@ class TransferClassifier(TransductiveClassifier):
         (c,) the classes.
     """
 
-    def __init__(self, model: str = "gcmf", *, random_state: Any = 0, **params: Any) -> None:
+    _rule_of_new = "the nearest mean of the classes"
+
+    def __init__(self, model: str = "consensus", *, random_state: Any = 0, **params: Any) -> None:
         super().__init__(model, random_state=random_state, **params)
 
-    def fit(self, X: Any, y: Any, sample_domain: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_domain: Any = None, label_sample: Any = None) -> Self:
         """Label the targets' documents.
 
         Parameters
@@ -232,6 +266,10 @@ class TransferClassifier(TransductiveClassifier):
         sample_domain
             (n,) the domain of each document, 0 or more for sources, negative for targets; by
             default all are of one source. Documents of sources with the label −1 are a target.
+        label_sample
+            (n,) bool, the documents of targets, drawn at random, whose y is true. They give the
+            class shares at which consensus decides, and choose between it and the quick models,
+            as `choose.compare.compare` says.
 
         Warns
         -----
@@ -254,13 +292,44 @@ class TransferClassifier(TransductiveClassifier):
             raise ValueError("no source: expected a domain of 0 or more for some documents")
         self.classes_, Y = _classes_of(y, seen)
         remedy = "fit the documents to label, too, with a negative domain"
-        confidence = self._transduce("transfer", X, domain, Y, seen, remedy)
+        sample = None
+        if label_sample is not None:
+            sample = self._sample_of(y, seen, column_or_1d(label_sample).astype(bool))
+        confidence = self._transduce("transfer", X, domain, Y, seen, remedy, sample)
         decided = np.eye(confidence.shape[1])[confidence.argmax(axis=1)]
         targets = np.where(seen[:, None], 0, decided)
         # The mean of a class without documents of a target is that of the sources' documents.
         weights = np.where(targets.any(axis=0), targets, decided)
         self._means = np.asarray(normalize(normalize(X).T @ weights, axis=0))  # (d, c)
         return self
+
+    def _sample_of(self, y: np.ndarray, seen: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+        """Return Y (n, c) of the drawn documents. Raise ValueError unless they are a sample."""
+        check_consistent_length(y, drawn)
+        if self.model != RECOMMENDED:
+            raise ValueError(f"label_sample needs the model {RECOMMENDED}, got {self.model}")
+        if not drawn.any() or (drawn & seen).any():
+            raise ValueError(
+                "label_sample: expected documents of targets, whose domain is negative"
+            )
+        if not (known := np.isin(y[drawn], self.classes_)).all():
+            other = y[drawn][~known][0]
+            raise ValueError(f"label_sample: the label {other!r} is none of the sources'")
+        return np.asarray(drawn[:, None] & (y[:, None] == self.classes_), np.float64)
+
+    def _fit_by_sample(self, problem: Problem, sample: Sequence[np.ndarray]) -> Fit:
+        """Fit the quick models, and return the fit of the one that the sample Y (n, c) chooses."""
+        names = tuple(domain.name for domain in problem.domains)
+        scored = tuple(np.asarray(Y.any(axis=1)) for Y in sample)
+        truth = Truth("transfer", problem.classes, names, tuple(sample), scored)
+        params = {RECOMMENDED: self._params}
+        plans = compare.plan("transfer", QUICK["transfer"], params, seed=self._seed())
+        compared = compare.compare(problem, plans, truth)
+        choice = compared.choice
+        if choice.model is None:
+            raise ValueError("no model can be used on these documents")
+        self.chosen_, self.expected_accuracy_ = choice.model, choice.accuracy
+        return compared.entries[choice.model].fits[0]
 
     def _confidence_of_new(self, X: sp.csr_array) -> np.ndarray:
         """Return the normalised cosines (n, c) with the means of the classes."""
@@ -293,6 +362,8 @@ class MultiLabelClassifier(TransductiveClassifier):
     classes_
         (c,) the column names of a DataFrame y, else 0, 1, …; of a y (n,) its classes.
     """
+
+    _rule_of_new = "the mean of their nearest fitted documents"
 
     def __init__(self, model: str = "himls", *, random_state: Any = 0, **params: Any) -> None:
         super().__init__(model, random_state=random_state, **params)

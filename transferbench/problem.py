@@ -197,9 +197,9 @@ class Fit:
         share of the nearest documents that the search for the document graph found, the least of
         several graphs; 1 if the search was exact. "least_objective_iteration": iteration, from 1,
         after which the objective of a tri-factorisation was least; the earliest of targets that are
-        fitted one by one. "area", "agreement" and "alike": of `consensus`; the least area under the
-        curve that tells a target from the source, the least agreement of its members, and the
-        number of targets that the SVM decides.
+        fitted one by one. Of `consensus`: "area", the least under the curve that tells a target
+        from the source; "alike", the number of targets that the SVM decides; "agreement", the least
+        of its members, "share_width" and "share_peaks", the largest; see `consensus.Agreed`.
     """
 
     scores: tuple[np.ndarray, ...]

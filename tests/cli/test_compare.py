@@ -13,7 +13,7 @@ from conftest import strict_json
 from own_documents import read_csv, sentences, write_csv, write_several
 
 from transferbench import api
-from transferbench.choose import compare
+from transferbench.choose import advice, compare
 from transferbench.choose.compare import Entry, Line
 from transferbench.cli.compare import _measure
 from transferbench.errors import UserError
@@ -26,7 +26,12 @@ MEASURES = (
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
-    """The current folder, with a labelled source and a labelled target."""
+    """The current folder, with a labelled source and a labelled target.
+
+    The evidence has documents like these.
+    """
+    monkeypatch.setattr(advice, "MIN_EVIDENCE", 20)
+    monkeypatch.setattr(advice, "MAX_DENSITY", 1)
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -50,9 +55,12 @@ def test_a_row_for_each_model_and_a_recommendation(call, folder):
     heads = "model s shares accuracy f1 balanced over lr recall warnings"
     assert lines[0].split() == heads.split()
     names = [line.split()[0] for line in lines[1 : lines.index("")]]
-    assert names == ["lr", "graph-only", "cocc", "svm", "tsvm", "consensus"]
+    assert names == ["lr", "graph-only", "cocc", "svm", "dtl", "tsvm", "consensus"]
     assert [line.split()[0] for line in lines if " * " in line] == ["consensus"]
-    assert "Recommended: consensus; " in out
+    why, expect = lines[lines.index("Recommended: consensus.") + 1 :][:2]
+    assert why.startswith("Why: its members agree on the class shares (")
+    assert re.match(r"Expect \d+ to \d+ points of accuracy less than by the best of six", expect)
+    assert "Evidence: " in call("compare", *FILES, "-m", "lr", "--why")[1]
     assert "Scored on 30 of 30 documents, those with a label; [ ] is the 95 % interval" in out
     assert err.startswith("documents: s.csv 40, t.csv 30; features: ")
     assert "tokens=words" in err
@@ -61,7 +69,8 @@ def test_a_row_for_each_model_and_a_recommendation(call, folder):
 def test_json_has_every_sign_and_measure(call, folder):
     answer = compared(call, "-m", "dtl", "--set", "dtl.k=12", "--set", "consensus.prior=equal")
     assert set(answer) == {"classes", "source_shares", "results", "warnings", "worthless",
-                           "recommended", "recommendation"}  # fmt: skip
+                           "recommended", "recommendation", "evidence",
+                           "expected_accuracy"}  # fmt: skip
     assert answer["source_shares"] == {"cat": 0.5, "sea": 0.5}
     assert [row["model"] for row in answer["results"]] == ["lr", "dtl", "consensus"]
     row = answer["results"][1]
@@ -105,13 +114,15 @@ def test_predict_takes_the_recommended_model_and_says_why(call, folder, monkeypa
     code, out, _ = call("predict", *FILES, "-m", "auto", "-m", "svm", "--out", "a.csv")
     *sentence, shares, _, end = out.splitlines()
     assert (code, fitted) == (0, ["lr", "consensus", "svm"])
-    assert " ".join(sentence) == compared(call, "-m", "lr")["recommendation"]
+    said = compared(call, "-m", "lr")["recommendation"]
+    assert " ".join(sentence) == said.replace("\n", " ")
     assert shares == "shares by consensus: cat 50 % (source 50), sea 50 % (source 50)"
     assert end == "a.csv: 30 documents"
     rows = read_csv("a.csv")
-    assert list(rows[0]) == ["file", "row", "label", "confidence", "agree", "label_svm"]
+    columns = ["text", "label", "predicted", "confidence", "agree", "predicted_svm"]
+    assert list(rows[0]) == columns
     assert call("predict", *FILES, "-m", "consensus", "--out", "b.csv")[0] == 0
-    assert [r["label"] for r in read_csv("b.csv")] == [r["label"] for r in rows]
+    assert [r["predicted"] for r in read_csv("b.csv")] == [r["predicted"] for r in rows]
 
 
 def test_without_advice_predict_writes_only_what_is_named_or_forced(call, folder, monkeypatch):
@@ -119,7 +130,7 @@ def test_without_advice_predict_writes_only_what_is_named_or_forced(call, folder
 
     def no_advice(*arguments, **options):
         result = original(*arguments, **options)
-        choice = replace(result.choice, model=None, sentence="No advice: all models differ.")
+        choice = replace(result.choice, model=None, sentences=("No advice: all models differ.",))
         return replace(result, choice=choice)
 
     monkeypatch.setattr(compare, "compare", no_advice)
@@ -159,25 +170,25 @@ def test_a_sample_to_label_is_random_fixed_and_in_the_order_of_the_files(call, f
     assert call("compare", *LABEL)[0] == 0
     assert (folder / "label-these.csv").read_bytes().startswith(codecs.BOM_UTF8)
     sample = read_csv("label-these.csv")
-    assert list(sample[0]) == ["file", "row", "id", "text", "label"]
+    assert list(sample[0]) == ["file", "row", "text", "label"]
     texts = [row["text"] for row in read_csv("t.csv")]
     numbers = [int(row["row"]) for row in sample]
     assert numbers == sorted(set(numbers))
     assert [row["text"] for row in sample] == [texts[i - 1] for i in numbers]
-    assert {(row["file"], row["id"], row["label"]) for row in sample} == {("t.csv", "", "")}
+    assert {(row["file"], row["label"]) for row in sample} == {("t.csv", "")}
     code, _, err = call("compare", *LABEL)
     assert (code, err.count("\n")) == (2, 1)
-    assert "--label-file label-these.csv exists and may hold labels; name another file." in err
-    code, _, err = call("compare", *FILES, "-m", "lr", "--label-file", "label-these.csv")
+    assert "--labels label-these.csv exists and may hold labels; name another file." in err
+    code, _, err = call("compare", *FILES, "-m", "lr", "--labels", "label-these.csv")
     assert (code, err) == (2, "Error: label-these.csv: its column `label` is empty; fill it in.\n")
     write_csv(folder / "t.csv", [("=cat", "u1"), ("ship", "u2")], ("text", "id"))
     arguments = ("predict", *FILES, "-m", "lr", "--out", "a.csv", "--label-sample", "99")
-    assert call(*arguments, "--label-file", "all.csv")[0] == 0
+    assert call(*arguments, "--labels", "all.csv")[0] == 0
     rows = [tuple(row.values()) for row in read_csv("all.csv")]
-    assert rows == [("t.csv", "1", "u1", "'=cat", ""), ("t.csv", "2", "u2", "ship", "")]
+    assert rows == [("t.csv", "1", "'=cat", "u1", ""), ("t.csv", "2", "ship", "u2", "")]
 
 
-def test_the_filled_in_sample_scores_as_labels_in_the_target_do(call, folder):
+def test_the_filled_in_sample_chooses_the_model_and_scores_as_labels_in_the_target_do(call, folder):
     full = read_csv("t.csv")
     write_csv(folder / "t.csv", [(row["text"],) for row in full], ("text",))
     assert call("compare", *LABEL[:-1], "12")[0] == 0
@@ -187,16 +198,24 @@ def test_the_filled_in_sample_scores_as_labels_in_the_target_do(call, folder):
     # As a spreadsheet saves it.
     lines = [";".join(sample[0]), *(";".join(row.values()) for row in sample)]
     (folder / "label-these.csv").write_text("\n".join(lines))
-    from_file = compared(call, "-m", "lr", "--label-file", "label-these.csv")
+    from_file = compared(call, "-m", "lr", "--labels", "label-these.csv")
     drawn = {int(row["row"]) for row in sample}
     rows = [(r["text"], r["label"] if i in drawn else "") for i, r in enumerate(full, start=1)]
     write_csv(folder / "t.csv", rows)
     beside = compared(call, "-m", "lr")
-    for answer in (from_file, beside):
-        for row in answer["results"]:
-            del row["seconds"]
-    assert from_file == beside
+    for name in ("accuracy", "scored", "shares"):
+        assert from_file["results"][0][name] == beside["results"][0][name]
     assert from_file["results"][0]["scored"] == 12
+    best = max(from_file["results"], key=lambda row: row["accuracy"])
+    assert best["recommended"]
+    assert (beside["expected_accuracy"], best["model"]) == (None, from_file["recommended"])
+    expected, low, high = from_file["expected_accuracy"]
+    assert low < expected <= min(high, best["accuracy"])
+    code, out, _ = call("predict", *FILES, "--labels", "label-these.csv", "--out", "a.csv")
+    assert (code, out.splitlines()[0]) == (0, f"Recommended: {best['model']}.")
+    assert "of 12 labelled documents" in out
+    table = api.compare(source="s.csv", target="t.csv", models="lr", labels="label-these.csv")
+    assert table.attrs["recommended"] == best["model"]
 
 
 @pytest.mark.parametrize(
@@ -204,7 +223,7 @@ def test_the_filled_in_sample_scores_as_labels_in_the_target_do(call, folder):
     [
         ("file,row,label\nt.csv,31,cat\n", ":2: row 31 of t.csv is no document of a target; name"),
         ("file,row,label\nt.csv,30,dog\n", "label 'dog' is none of the source's ('cat', 'sea')"),
-        ("file,row\nt.csv,30\n", ":1: no column 'label' among ['file', 'row']"),
+        ("file,row\nt.csv,30\n", ":1: no column 'label' among 'file', 'row'"),
         ("file,row,label\nt.csv,30,cat\nt.csv,30,sea\n", ":3: row 30 is there twice in t.csv"),
         ("file,row,text,label\nt.csv,30,other,cat\n", ":2: row 30 has another text now in t.csv"),
         ("", "labels.csv: the file is empty; expected documents."),
@@ -212,7 +231,7 @@ def test_the_filled_in_sample_scores_as_labels_in_the_target_do(call, folder):
 )
 def test_a_file_of_other_labels_is_refused_in_one_line(call, folder, text, message):
     (folder / "labels.csv").write_text(text)
-    code, out, err = call("compare", *FILES, "-m", "lr", "--label-file", "labels.csv")
+    code, out, err = call("compare", *FILES, "-m", "lr", "--labels", "labels.csv")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message.replace("of t.csv", f"of {folder / 't.csv'}") in err
 
@@ -226,9 +245,9 @@ def test_a_file_of_other_labels_is_refused_in_one_line(call, folder, text, messa
         ((*FILES, "--out", "a.csv"), "No such option '--out'"),
         ((*FILES, "--label-separator", "|", "-m", "dtl"), "dtl is a transfer model"),
         (("--source", "s.csv"), "Missing option '--target'"),
-        ((*LABEL, "--label-file", "t.csv"), "t.csv is one of the files to read or write; choose"),
-        ((*LABEL, "--label-file", "no/a.csv"), "no file can be written there; name another place."),
-        ((*LABEL, "--label-file", "a.jsonl"), "expected a name that ends in .csv."),
+        ((*LABEL, "--labels", "t.csv"), "t.csv is one of the files to read or write; choose"),
+        ((*LABEL, "--labels", "no/a.csv"), "no file can be written there; name another place."),
+        ((*LABEL, "--labels", "a.jsonl"), "expected a name that ends in .csv."),
     ],
 )
 def test_a_mistake_is_one_line(call, folder, arguments, message):
@@ -322,7 +341,7 @@ def test_several_labels_are_compared_without_a_recommendation(call, several, fai
     assert code == 0
     first, _, tram, last = (line.split() for line in out.splitlines()[:4])
     assert (first[0], tram, last[0]) == ("model", ["tram", "worthless"], "ml-knn")
-    assert "No model is recommended" in out
+    assert "Recommended: no model." in out
     assert "warning: tram: no neighbours; other parameters are given by --set." in err
     code, out, _ = call("compare", *files[:4], "-m", "linear-svm", "-m", "tram", "--json")
     answer = json.loads(out)
@@ -335,7 +354,7 @@ def test_several_labels_are_compared_without_a_recommendation(call, several, fai
 def test_tasks_are_compared_in_python(several):
     table = api.compare("./many.yaml", models="linear-svm")
     assert list(table.model) == ["linear-svm"]
-    assert "No model is recommended" in table.attrs["recommendation"]
+    assert "Recommended: no model." in table.attrs["recommendation"]
     with pytest.raises(UserError, match="dtl is a transfer model and this is a multilabel"):
         api.compare("./many.yaml", models="dtl")
     with pytest.raises(UserError, match="or else source and target, with options"):

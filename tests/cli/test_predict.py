@@ -63,11 +63,11 @@ def test_predictions_are_written_for_every_document_of_every_target(call, folder
     gcmf = ("-m", "gcmf", "--set", "k=8", "--set", "p=5", "--out", "found/all.csv")
     assert call("predict", *FILES, *gcmf) == (0, "found/all.csv: 50 documents\n", "")
     rows = read_csv("found/all.csv")
-    assert list(rows[0]) == ["file", "row", "id", "label", "confidence"]
+    assert list(rows[0]) == ["file", "row", "text", "label", "id", "predicted", "confidence"]
     assert [row["file"] for row in rows] == ["t.csv"] * 30 + ["u.csv"] * 20
     assert [int(row["row"]) for row in rows] == [*range(1, 31), *range(1, 21)]
     assert [row["id"] for row in rows] == [""] * 30 + [f"u{i}" for i in range(20)]
-    right = [row["label"] == ("cat", "sea")[i % 2] for i, row in enumerate(rows)]
+    right = [row["predicted"] == row["label"] for row in rows]
     assert sum(right) >= 45
     assert all(0.5 <= float(row["confidence"]) <= 1 for row in rows)
     assert sorted(os.listdir(folder / "found")) == ["all.csv"]  # noqa: PTH208
@@ -77,7 +77,26 @@ def test_json_lines_hold_the_same(call, folder):
     rows = predicted(call, *FILES)
     assert call("predict", *FILES, "-m", "lr", "--out", "a.jsonl")[0] == 0
     lines = [json.loads(line) for line in (folder / "a.jsonl").read_text().splitlines()]
-    assert [{k: str(v) for k, v in row.items()} for row in lines] == rows
+    assert [{k: str(row.get(k, "")) for k in rows[0]} for row in lines] == rows
+
+
+def test_one_table_keeps_its_rows_and_columns(call, folder):
+    """Blank rows are left out of both, and a list of JSON stays one."""
+    texts = [text for text, _ in sentences(1, 30, 2)]
+    lines = [{"Nr": i, "TEXT": text, "tags": ["a", "b"]} for i, text in enumerate(texts)]
+    content = "\n".join(map(json.dumps, [*lines[:7], {"TEXT": " "}, *lines[7:]]))
+    (folder / "t.jsonl").write_text(content)
+    code, _, err = call("predict", *FILES[:2], "--target", "t.jsonl", "-m", "lr", "--out", "a.csv")
+    assert (code, err.splitlines()[0]) == (0, "warning: t.jsonl: 1 blank rows are skipped")
+    rows = read_csv("a.csv")
+    assert list(rows[0]) == ["Nr", "TEXT", "tags", "predicted", "confidence"]
+    assert [row["TEXT"] for row in rows] == texts
+    assert (rows[3]["Nr"], rows[3]["tags"]) == ("3", '["a", "b"]')
+    assert (
+        call("predict", *FILES[:2], "--target", "t.jsonl", "-m", "lr", "--out", "a.jsonl")[0] == 0
+    )
+    first = json.loads((folder / "a.jsonl").read_text().splitlines()[0])
+    assert (first["Nr"], first["tags"]) == (0, ["a", "b"])
 
 
 def test_files_of_one_domain_are_predicted_as_one_file(call, folder):
@@ -92,7 +111,7 @@ def test_files_of_one_domain_are_predicted_as_one_file(call, folder):
         expected = [("mail/1.jsonl", str(i + 1)) for i in range(20)]
         expected += [("mail/2.csv", str(i + 1)) for i in range(10)]
         assert [(row["file"], row["row"]) for row in parts] == expected
-        for column in ("label", "confidence"):
+        for column in ("predicted", "confidence"):
             assert [row[column] for row in parts] == [row[column] for row in whole]
     sources = sentences(0, 40, 0)
     write_csv(folder / "s.csv", sources[:13])
@@ -105,11 +124,13 @@ def test_labels_of_a_target_change_no_prediction(call, folder):
     for label in (None, "sea", ""):
         rows = [(text, label if label is not None else own) for text, own in sentences(1, 30, 2)]
         write_csv(folder / "t.csv", rows)
-        tables.append(predicted(call, *FILES))
+        found = predicted(call, *FILES)
+        tables.append([(row["predicted"], row["confidence"]) for row in found])
     assert tables[0] == tables[1] == tables[2]
     write_csv(folder / "t.csv", [(text, "none of the source's") for text, _ in rows])
     write_csv(folder / "l.csv", [("t.csv", 1, "cat")], ("file", "row", "label"))
-    assert predicted(call, *FILES, "--label-file", "l.csv") == tables[0]
+    found = predicted(call, *FILES, "--labels", "l.csv")
+    assert [(row["predicted"], row["confidence"]) for row in found] == tables[0]
 
 
 def test_compare_and_run_agree_on_the_same_task(call, folder):
@@ -129,7 +150,7 @@ def test_without_a_source_documents_are_clustered(call, folder):
     code, _, err = call("predict", *targets, *models[:4], "--clusters", "2", "--out", "a.csv")
     assert (code, err) == (0, "")
     rows = read_csv("a.csv")
-    assert list(rows[0]) == ["file", "row", "id", "cluster", "confidence"]
+    assert list(rows[0])[-2:] == ["cluster", "confidence"]
     assert {row["cluster"] for row in rows} == {"1", "2"}
     code, out, err = call("compare", *targets, *models, "--repeats", "2")
     assert (code, "recommended" in out + err) == (0, False)
@@ -142,7 +163,7 @@ def test_without_a_source_documents_are_clustered(call, folder):
 
 def test_a_worthless_result_is_written_only_by_force(call, folder):
     texts = ["", "zebra zebu", *["cat kitten purr"] * 9]
-    write_csv(folder / "t.csv", [(text, "") for text in texts])
+    write_csv(folder / "t.csv", [(text, "?") for text in texts])
     arguments = ("predict", *FILES[:4], "-m", "lr", "--option", "min_df=1", "--out", "a.csv")
     code, out, err = call(*arguments)
     assert (code, out) == (1, "")
@@ -170,7 +191,7 @@ def test_a_worthless_result_is_written_only_by_force(call, folder):
         ({"--set": "q=1"}, "unknown parameter of dtl 'q'"),
         ({"--set": "kappa=30"}, "dtl: kappa must be at most k"),
         ({"--option": "min_df"}, "expected NAME=VALUE"),
-        ({"--text-column": "body"}, "no column 'body' among ['text', 'label']"),
+        ({"--text-column": "body"}, "no column 'body' among 'text', 'label'"),
         ({"--out": "a.xlsx"}, "expected a name that ends in .csv or .jsonl"),
         ({"--target": "*.csv", "--out": "t.csv"}, "one of the files to read"),
         ({"--target": "s.csv"}, "s.csv: given twice; name each file once, as source or target."),
@@ -224,12 +245,12 @@ def test_models_take_svmlight_files_and_an_extreme_scale_is_a_warning(call, fold
 
 def test_predictions_of_several_models_with_all_scores(call, folder):
     rows = predicted(call, *FILES, "-m", "svm", "--scores")
-    assert list(rows[0]) == ["file", "row", "id", "label", "confidence", "agree", "label_lr",
-                             "score_cat", "score_sea"]  # fmt: skip
+    assert list(rows[0])[-6:] == ["predicted", "confidence", "agree", "predicted_lr",
+                                  "score_cat", "score_sea"]  # fmt: skip
     for row in rows:
         assert float(row["score_cat"]) + float(row["score_sea"]) == pytest.approx(1, abs=1e-5)
-        assert row["confidence"] == row[f"score_{row['label']}"]
-        assert float(row["agree"]) == (1 if row["label"] == row["label_lr"] else 0.5)
+        assert row["confidence"] == row[f"score_{row['predicted']}"]
+        assert float(row["agree"]) == (1 if row["predicted"] == row["predicted_lr"] else 0.5)
 
 
 def test_a_task_of_ones_own_has_the_same_warnings(call, folder):
@@ -265,7 +286,7 @@ def test_several_labels_are_predicted(call, labelled_twice):
     assert (code, out) == (0, "a.csv: 30 documents\n")
     rows, true = read_csv("a.csv"), [row["label"] for row in read_csv("n.csv")]
     right = [
-        {*row["label"].split(";")} == {*labels.split(";")}
+        {*row["predicted"].split(";")} == {*labels.split(";")}
         for row, labels in zip(rows, true, strict=True)
     ]
     assert sum(right) >= 24

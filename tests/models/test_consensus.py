@@ -69,8 +69,10 @@ def test_agreed_shares_by_a_slow_oracle():
         objective.append(10 * np.mean(z) - step**2 / 2)
         shares.append(share)
     weights = np.exp(objective - np.max(objective))
-    found, _ = consensus.agreed_shares(problem, 10.0, 1.0, 0)
-    assert found[1] == pytest.approx(weights @ shares / weights.sum(), abs=1e-6)
+    found = consensus.agreed_shares(problem, 10.0, 1.0, 0)
+    assert found.shares[1] == pytest.approx(weights @ shares / weights.sum(), abs=1e-6)
+    below = np.cumsum(weights / weights.sum())
+    assert found.width == shares[np.sum(below < 0.95)] - shares[np.sum(below < 0.05)]
 
 
 GRID = np.linspace(-0.5, 3.0, 351)

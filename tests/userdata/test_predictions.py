@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,7 +36,7 @@ def test_agreement_is_the_share_of_models_with_the_first_ones_label():
     problem, _ = documents_problem([SOURCE], [TARGET], {})
     decided = {"lr": [0, 1, 1], "dtl": [1, 1, 1], "gcmf": [1, 0, 1]}
     fits = {name: Fit((np.eye(2)[[0] * 8], np.eye(2)[each])) for name, each in decided.items()}
-    rows = predictions.rows(problem, fits, [TARGET])
+    rows = predictions.rows(problem, fits, [replace(TARGET, path=Path("t.svm"))])
     assert [row["agree"] for row in rows] == pytest.approx([1 / 3, 2 / 3, 1], abs=1e-5)
 
 
@@ -55,7 +57,8 @@ def test_a_written_label_is_read_again_as_it_was(tmp_path, suffix):
         [source], [make_documents("t.csv", SOURCE.content[::-1], [""] * 8)], {}
     )
     scores = np.eye(8)[[problem.classes.index(label) for label in LABELS]]
-    rows = predictions.rows(problem, {"m": Fit((scores, scores))}, [source])
+    matrix = replace(source, path=Path("s.svm"))
+    rows = predictions.rows(problem, {"m": Fit((scores, scores))}, [matrix])
     path = tmp_path / f"found{suffix}"
     predictions.write(path, rows)
-    assert read(path, Reading(text="file"), labels="all").labels == LABELS
+    assert read(path, Reading(text="file", label="predicted"), labels="all").labels == LABELS

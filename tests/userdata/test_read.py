@@ -122,16 +122,17 @@ BAD = {
     "empty.csv": (b"", "the file is empty"),
     "column.csv": (
         b'txt,label\n"a\nc",b\n',
-        ":1: no column 'text' among ['txt', 'label']; name",
+        ":1: no column 'text' among 'txt', 'label'; name",
     ),
     "semicolon.csv": (
         b"text;topic\na;b\n",
-        ":1: no column 'label' among ['text', 'topic']; name",
+        ":1: no column 'label' among 'text', 'topic'; name",
     ),
-    "other.csv": (b"a;b\nc;d\n", "--id-column), or use commas as separators."),
+    "other.csv": (b"ID;Message\nc;d\n", ":1: no column 'text' among 'ID', 'Message'; name"),
+    "case.csv": (b"Text,TEXT,label\na,b,c\n", ":1: no column 'text' among 'Text', 'TEXT', "),
     "twice.csv": (b"text,label,text\na,b,c\n", ":1: column 'text' occurs twice"),
     "ragged.csv": (b"text,label\na,b\nc,d,e\n", ":3: 3 columns, but the first line has 2"),
-    "latin.csv": (b"text,label\na,b\nM\xfcller,b\n", ":3: byte 2 is not UTF-8"),
+    "latin.csv": (b"text,label\na,b\nM\xfcller,b\n", ":3: byte 2 is not UTF-8; name the encoding"),
     "nolabel.csv": (b"text,label\na,b\nc, \n", ":3: no label"),
     "control.csv": (b"text,label\na,b\x1b[31m\n", ":2: label: 'b\\x1b[31m' has control characters"),
     "much.csv": (b"text,label\n" + b"a" * 2200, "the setting max_size"),
@@ -191,6 +192,18 @@ def test_a_csv_with_other_separators_is_read_as_one_with_commas(tmp_path, head, 
     documents = read(tmp_path / "a.csv", labels="all")
     assert (list(documents.content), documents.labels) == (['a; "b", c'], ["sea, sky"])
     assert documents.ids == (["7"] if "id" in head else None)
+
+
+def test_names_in_another_case_other_encodings_and_blank_rows_are_read(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("Text;LABEL\nMüller;b\n ; \n;\nc;d\n".encode("cp1252"))
+    with pytest.warns(UserWarning, match=r"a\.csv: 2 blank rows are skipped"):
+        documents = read(path, Reading(encoding="cp1252"), labels="all")
+    assert (list(documents.content), documents.labels) == (["Müller", "c"], ["b", "d"])
+    path.write_bytes(b"\xef\xbb\xbf" + "text\nMüller\n".encode())
+    assert list(read(path, Reading(encoding="cp1252")).content) == ["Müller"]
+    with pytest.raises(UserError, match=r"^encoding 'utf-16': expected one such"):
+        read(path, Reading(encoding="utf-16"))
 
 
 def test_a_missing_file_a_folder_and_a_device_are_refused(tmp_path):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -86,8 +88,9 @@ def test_predicted_labels_are_those_above_the_threshold_best_first():
     problem, _ = build(SOURCE)
     scores = np.array([[0.6, 2.0], [0.1, -0.2], [0.5, 0.49]])
     fit = Fit((np.zeros((10, 2)), scores))
-    rows = list(predictions.rows(problem, {"m": fit}, [TARGET], separator=";"))
-    assert [(row["label"], row["confidence"]) for row in rows] == [
+    target = replace(TARGET, path=Path("t.svm"))
+    rows = list(predictions.rows(problem, {"m": fit}, [target], separator=";"))
+    assert [(row["predicted"], row["confidence"]) for row in rows] == [
         ("sea;cat", "1;0.6"),
         ("", ""),
         ("cat", "0.5"),

@@ -1,43 +1,75 @@
-"""Recommend a model, or none, in sentences.
+"""Recommend a model, or none, in three sentences: which, why, and what to expect.
 
-The rule is fixed: the consensus of several methods, unless its members agree too little, or its
-result is worthless by its doubts; then none.
+Without labels the rule is fixed: the consensus of several methods, unless its members agree too
+little, its result is worthless by its doubts, or the data are unlike those of the evidence; then
+none. With a labelled sample of the targets it is the model that is right most often.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from transferbench import models, parameters
 from transferbench.choose.evidence import (
+    BY_SAMPLE,
     MAX_CLASSES,
+    MAX_DENSITY,
     MAX_EVIDENCE,
     MIN_EVIDENCE,
     RECOMMENDED,
     REGRETS,
     WEAK_AGREEMENT,
 )
+from transferbench.choose.sample import judge, wilson
 from transferbench.models.transfer.consensus import FEW
-from transferbench.problem import Problem
+from transferbench.problem import Problem, Truth
 
 if TYPE_CHECKING:
     from transferbench.choose.compare import Entry
 
-REMEDY = "Label a sample of the target (--label-sample 50) and compare again."
+LABEL = (
+    "Label a sample: --label-sample 50 writes it, --labels reads it, and says what accuracy to "
+    "expect."
+)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The recommended model, None if none can be, and why with the evidence."""
+    """The recommended model, None if none can be, and why.
+
+    Parameters
+    ----------
+    sentences
+        Which model, why, and what to expect or to do.
+    evidence
+        Numbers on how good such recommendations are.
+    accuracy
+        The accuracy to expect, and its 95 per cent interval; None without a labelled sample.
+    """
 
     model: str | None
-    sentence: str
+    sentences: tuple[str, ...]
+    evidence: str = ""
+    accuracy: tuple[float, float, float] | None = None
+
+
+def refuse(why: str) -> Choice:
+    """Return the choice of no model."""
+    return Choice(None, ("Recommended: no model.", f"Why: {why}.", LABEL), _evidence())
 
 
 #: No label-free criterion is validated for multi-label models.
 NO_EVIDENCE = Choice(
-    None, f"No model is recommended: there is no evidence for multi-label models. {REMEDY}"
+    None,
+    (
+        "Recommended: no model.",
+        "Why: there is no evidence for multi-label models.",
+        "Give labels to a sample of the target: every model is scored on them.",
+    ),
 )
 
 
@@ -45,15 +77,15 @@ def choose(problem: Problem, entry: Entry) -> Choice:
     """Return the choice from the entry of the recommended model, or none."""
     if not entry.fits or entry.worthless:
         why = "; ".join(doubt.text for doubt in entry.doubts if doubt.worthless)
-        return Choice(None, f"No model is recommended: {RECOMMENDED}: {why}. {REMEDY}")
-    least = min(len(domain.seen) for domain in problem.domains)
-    if least < FEW:
-        return Choice(None, f"No model is recommended for {least} documents; {FEW} are needed.")
+        return refuse(f"{RECOMMENDED}: {why}")
+    if why := _outside(problem):
+        return refuse(why)
     signs = entry.fits[0].diagnostics
     agreement = signs.get("agreement")
     if agreement is not None and agreement < WEAK_AGREEMENT:
-        why = f"the methods agree too little to trust one ({agreement:.2f}, below {WEAK_AGREEMENT})"
-        return Choice(None, f"No model is recommended: {why}. {REMEDY}")
+        return refuse(
+            f"the methods agree too little to trust one ({agreement:.2f}, below {WEAK_AGREEMENT})"
+        )
     if agreement is not None:
         why = f"its members agree on the class shares ({agreement:.2f}; {WEAK_AGREEMENT} is needed)"
         if signs["alike"]:
@@ -63,26 +95,77 @@ def choose(problem: Problem, entry: Entry) -> Choice:
         why = "source and target look alike, so it decides as the SVM"
     else:
         why = "its decisions have the class shares of its parameter prior"
-    evidence = " No evidence is known for its parameters."
-    if entry.params == parameters.resolve(models.load(RECOMMENDED), {}, RECOMMENDED):
-        regrets = [
-            r for shares, r in REGRETS.items() if (shares == "no shift") == (agreement is None)
-        ]
-        below = "; ".join(
-            f"{r.mean:.1f} points ({r.low:.1f} to {r.high:.1f}, at worst {r.worst:.1f}) {r.where}"
-            for r in regrets
-        )
-        evidence = (
-            f" In the experiment `choice` ({sum(r.tasks for r in regrets)} tasks from "
-            f"{max(r.corpora for r in regrets)} corpora, with whose labels it was designed) it is "
-            f"on average below the best of six single models by {below}. In brackets: the 95 % "
-            "interval over corpora."
-        )
-    most = max(len(domain.seen) for domain in problem.domains)
-    if least < MIN_EVIDENCE or most > MAX_EVIDENCE or len(problem.classes) > MAX_CLASSES:
-        evidence += (
-            f" Your data are outside the range of the experiment `choice` ({MIN_EVIDENCE:,} to "
-            f"{MAX_EVIDENCE:,} documents a domain, two to {MAX_CLASSES} classes): label a sample "
-            "to be sure."
-        )
-    return Choice(RECOMMENDED, f"Recommended: {RECOMMENDED}; {why}.{evidence}")
+    regrets = [r for name, r in REGRETS.items() if (name == "no shift") == bool(signs["alike"])]
+    least, most = min(r.mean for r in regrets), max(r.mean for r in regrets)
+    points = f"{least:.0f} to {most:.0f}" if len(regrets) > 1 else f"{most:.1f}"
+    expect = (
+        f"Expect {points} points of accuracy less than by the best of six models, in bad cases "
+        f"{max(r.worst for r in regrets):.0f}. Labels help most: --label-sample 50."
+    )
+    if entry.params != parameters.resolve(models.load(RECOMMENDED), {}, RECOMMENDED):
+        expect = f"No evidence is known for its parameters. {LABEL}"
+    return Choice(
+        RECOMMENDED, (f"Recommended: {RECOMMENDED}.", f"Why: {why}.", expect), _evidence()
+    )
+
+
+def choose_by_sample(entries: Mapping[str, Entry], sample: Truth) -> Choice:
+    """Return the model that is right most often on the sample, and the accuracy to expect.
+
+    Of equally good models the recommended one is preferred, then the first.
+    """
+    names = [name for name in entries if entries[name].fits and not entries[name].worthless]
+    names.sort(key=lambda name: name != RECOMMENDED)
+    if not names:
+        return refuse("the results of all models are worthless")
+    judged = judge({name: entries[name].fits[0] for name in names}, sample)
+    (best, right), *others = judged.right.items()
+    m = judged.documents
+    low, high = wilson(judged.accuracy, m)
+    beside = ", ".join(f"{name} {count}" for name, count in others)
+    why = (
+        f"Why: it is right on {right} of {m} labelled documents{f' ({beside})' if beside else ''}."
+    )
+    less = f"; {100 * judged.optimism:.1f} points are taken off, as it is the best of {len(names)}"
+    expect = (
+        f"Expect an accuracy of {100 * judged.accuracy:.0f} % "
+        f"(95 % interval: {100 * low:.0f} to {100 * high:.0f}{less if others else ''})."
+    )
+    sentences = f"Recommended: {best}.", why, expect
+    return Choice(best, sentences, _evidence(), (judged.accuracy, low, high))
+
+
+def _outside(problem: Problem) -> str:
+    """Return why data are unlike those that the evidence is from, "" if they are not."""
+    sizes = [len(domain.seen) for domain in problem.domains]
+    if min(sizes) < FEW:
+        return f"{min(sizes)} documents are too few; {FEW} are needed"
+    if min(sizes) < MIN_EVIDENCE or max(sizes) > MAX_EVIDENCE:
+        size = min(sizes) if min(sizes) < MIN_EVIDENCE else max(sizes)
+        known = f"the evidence has {MIN_EVIDENCE:,} to {MAX_EVIDENCE:,}"
+        return f"a domain has {size:,} documents; {known}"
+    if len(problem.classes) > MAX_CLASSES:
+        return f"there are {len(problem.classes)} classes; the evidence has two to {MAX_CLASSES}"
+    densities = [np.mean(d.X != 0) if isinstance(d.X, np.ndarray) else d.X.nnz / np.prod(d.X.shape)
+                 for d in problem.domains]  # fmt: skip
+    if max(densities) > MAX_DENSITY:
+        found = f"{100 * max(densities):.0f} % of the features of a domain are above zero"
+        return f"{found}; the evidence is from texts, with {100 * MAX_DENSITY:.0f} % at most"
+    return ""
+
+
+def _evidence() -> str:
+    """Return the regrets in words."""
+    without = "; ".join(
+        f"{r.mean:.1f} ({r.low:.1f} to {r.high:.1f}, at worst {r.worst:.1f}) {r.where}"
+        for r in REGRETS.values()
+    )
+    by_labels = ", ".join(
+        f"{mean:.1f} (at worst {worst:.1f}) by {m} labels" for m, (mean, worst) in BY_SAMPLE.items()
+    )
+    return (
+        "Evidence: points of accuracy less than by the best of six single models, as known from "
+        "all labels; the mean over corpora (its 95 % interval, the worst task). Without labels, "
+        f"with settings of {RECOMMENDED} that were chosen on other corpora: {without}. With a "
+        f"labelled sample: {by_labels}."
+    )

@@ -10,7 +10,7 @@ import math
 import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transferbench import models, parameters
-from transferbench.choose.advice import NO_EVIDENCE, Choice, choose
+from transferbench.choose import sample as sampling
+from transferbench.choose.advice import NO_EVIDENCE, Choice, choose, choose_by_sample
 from transferbench.choose.doubts import check_data, check_fit
 from transferbench.choose.evidence import QUICK, RECOMMENDED, REFERENCE
 from transferbench.core.priors import labelled_shares
@@ -171,15 +172,26 @@ class Comparison:
     def facts(self) -> dict[str, Any]:
         """Return the recommendation, and source_shares of the classes if there is one label."""
         problem = self.problem
-        facts = {"recommended": self.choice.model, "recommendation": self.choice.sentence}
+        choice = self.choice
+        facts = {
+            "recommended": choice.model, "recommendation": "\n".join(choice.sentences),
+            "evidence": choice.evidence, "expected_accuracy": choice.accuracy,
+        }  # fmt: skip
         if problem.family != "transfer":
             return facts
         shares = labelled_shares(problem).tolist()
         return {"source_shares": dict(zip(problem.classes, shares, strict=True)), **facts}
 
 
-def compare(problem: Problem, plans: Iterable[FitPlan]) -> Comparison:
-    """Fit the models, see `plan`, and recommend one if it is among them.
+def compare(problem: Problem, plans: Iterable[FitPlan], sample: Truth | None = None) -> Comparison:
+    """Fit the models, see `plan`, and recommend one.
+
+    Parameters
+    ----------
+    sample
+        The truth of documents of the targets that were drawn at random and labelled: their class
+        shares are those at which the consensus decides, unless its prior is set, and they choose
+        the model. No other model uses them.
 
     Raises
     ------
@@ -187,14 +199,26 @@ def compare(problem: Problem, plans: Iterable[FitPlan]) -> Comparison:
         If the first model cannot be fitted.
     """
     entries: dict[str, Entry] = {}
+    seeds: dict[str, tuple[int, ...]] = {}
     for planned in plans:
+        seeds[planned.model] = tuple(seed or 0 for seed in planned.seeds)
         entry = fit_plan(problem, planned)
         if not entry.fits and not entries:
             raise UserError(f"{entry.model}: {entry.doubts[0]}.")
         entries[entry.model] = entry
-    choice = NO_EVIDENCE if problem.family == "multilabel" else Choice(None, "")
-    if RECOMMENDED in entries:
-        choice = choose(problem, entries[RECOMMENDED])
+    choice = NO_EVIDENCE if problem.family == "multilabel" else Choice(None, ())
+    best = entries.get(RECOMMENDED)
+    if sample and problem.family == "transfer":
+        if best and best.fits and best.params["prior"] == "agreed":
+            fits = tuple(
+                sampling.decide(problem, fit, sample, seed)
+                for fit, seed in zip(best.fits, seeds[RECOMMENDED], strict=True)
+            )
+            doubts = check_fit(RECOMMENDED, problem, best.params, fits[0])
+            entries[RECOMMENDED] = replace(best, fits=fits, doubts=tuple(doubts))
+        choice = choose_by_sample(entries, sample)
+    elif best:
+        choice = choose(problem, best)
     return Comparison(problem, entries, tuple(check_data(problem)), choice)
 
 
@@ -216,6 +240,8 @@ def fit_plan(problem: Problem, planned: FitPlan) -> Entry:
                 if problem.family == "transfer" and fit.columns == "clusters":
                     return failed("it finds clusters, which have no names; choose another model")
                 fits.append(fit)
+        except UserError:
+            raise
         except (ValueError, ArithmeticError, MemoryError) as error:
             why = str(error).rstrip(".") or "out of memory"
             return failed(f"{why}; other parameters are given by --set")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from transferbench.messages import counted
 from transferbench.userdata.documents import Labels, Reading, find_domains
 
 if TYPE_CHECKING:
+    from transferbench.choose.advice import Choice
     from transferbench.choose.compare import Comparison
     from transferbench.problem import Family, Fit, Problem
     from transferbench.settings import Settings
@@ -64,14 +66,15 @@ class Files:
     )  # fmt: skip
     label_sample: int | None = option(
         "--label-sample", type=click.IntRange(1), metavar="N",
-        help="Write N random documents of the targets to --label-file. Fill in its column `label`, "
-        "and run `compare` again with --label-file: it scores every model on them.",
+        help="Write N random documents of the targets to label to --labels, fill in their labels, "
+        "and run again with --labels.",
     )  # fmt: skip
-    label_file: str | None = option(
-        "--label-file", type=click.Path(),
-        help="New file for --label-sample [default: label-these.csv]; without --label-sample the "
-        "labels of targets, as filled in there.",
+    labels: str | None = option(
+        "--labels", type=click.Path(),
+        help="The filled-in sample: it gives the class shares of the targets, and the model. With "
+        "--label-sample a new file  [default: label-these.csv].",
     )  # fmt: skip
+    why: bool = option("--why", is_flag=True, help="Also print the evidence of the recommendation.")
     force: bool = option(
         "--force", is_flag=True, help="Accept a worthless result; without it the exit code is 1."
     )
@@ -94,7 +97,12 @@ class UserData(Reading, Files):
     @property
     def sample_file(self) -> Path:
         """The file of the documents to label."""
-        return Path("label-these.csv" if self.label_file is None else self.label_file)
+        return Path("label-these.csv" if self.labels is None else self.labels)
+
+    @property
+    def sampled(self) -> bool:
+        """True if there is a sample with labels."""
+        return bool(self.labels) and not self.label_sample
 
     @property
     def family(self) -> Family:
@@ -118,7 +126,7 @@ def to_fit(user: UserData, *, labelling: bool = False) -> list[str]:
         raise UserError(f"no model is recommended for {what}; {remedy}.")
     if clusters or (labelling and not user.auto):
         return user.named
-    quick = (RECOMMENDED,) if labelling else QUICK[user.family]
+    quick = (RECOMMENDED,) if labelling and not user.sampled else QUICK[user.family]
     return compare.model_names(user.family, [*(quick if user.auto else ()), *user.named])
 
 
@@ -133,7 +141,8 @@ def fit_models(
 ) -> tuple[Loaded, Comparison]:
     """Read the files, print to stderr what is used, write the sample to label, and fit the models.
 
-    Options are checked first: reading large files takes long.
+    Options are checked first: reading large files takes long. With a labelled sample no other
+    label of the targets is read.
     """
     from tqdm import tqdm
 
@@ -144,20 +153,20 @@ def fit_models(
 
     params = assign(parse(user.assignments), names, user.named)
     plans = plan(user.family, names, params, repeats=repeats, seed=user.seed)
-    label_file = Path(user.label_file) if user.label_file and not user.label_sample else None
     loaded = load(
-        find_domains(user.sources), find_domains(user.targets), family=user.family, labels=labels,
-        options=parse(user.options), reading=user, clusters=clusters, label_file=label_file,
+        find_domains(user.sources), find_domains(user.targets), family=user.family,
+        labels="none" if user.sampled else labels, options=parse(user.options), reading=user,
+        clusters=clusters, label_file=user.sample_file if user.sampled else None,
         max_bytes=settings.max_bytes,
     )  # fmt: skip
     _print_used(loaded)
     if user.label_sample:
-        sample = predictions.sample(loaded.targets, user.label_sample)
+        sample = predictions.sample(loaded.targets, user.label_sample, user)
         # With a byte order mark, by which spreadsheets know UTF-8.
         predictions.write(user.sample_file, iter(sample), "utf-8-sig")
         echo(f"{user.sample_file}: {counted(len(sample), 'document')} to label", err=True)
     bar = tqdm(plans, "models", leave=False, disable=None)
-    return loaded, compare(loaded.problem, bar)
+    return loaded, compare(loaded.problem, bar, loaded.truth if user.sampled else None)
 
 
 def check_files(user: UserData, out: Path | None = None) -> None:
@@ -166,7 +175,7 @@ def check_files(user: UserData, out: Path | None = None) -> None:
 
     files: list[tuple[str, Path, Sequence[str]]] = [("--out", out, SUFFIXES)] if out else []
     if user.label_sample:
-        files.append(("--label-file", user.sample_file, (".csv",)))
+        files.append(("--labels", user.sample_file, (".csv",)))
     domains = find_domains([*user.sources, *user.targets])
     # Path.resolve raises for a loop of links.
     used = {os.path.realpath(file) for domain in domains for file in domain.files}
@@ -179,7 +188,7 @@ def check_files(user: UserData, out: Path | None = None) -> None:
         used.add(os.path.realpath(path))
         if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
             raise UserError(f"{name}: no file can be written there; name another place.")
-        if flag == "--label-file" and os.path.lexists(path):
+        if flag == "--labels" and os.path.lexists(path):
             raise UserError(f"{name} exists and may hold labels; name another file.")
 
 
@@ -219,6 +228,12 @@ def print_shares(problem: Problem, fits: Mapping[str, Fit]) -> None:
             ]
             place = f" in {target.name}" if len(targets) > 1 else ""
             echo(f"shares by {model}{place}: {', '.join(parts)}{more}")
+
+
+def print_choice(choice: Choice, why: bool) -> None:
+    """Print the recommendation, a sentence a line, and its evidence if that is asked for."""
+    for sentence in [*choice.sentences, *([choice.evidence] if why else [])]:
+        echo(textwrap.fill(sentence, WIDTH))
 
 
 def print_warnings(compared: Comparison, models: Iterable[str]) -> None:

@@ -47,9 +47,10 @@ def command(settings: Settings, /, user: _user.UserData, repeats: int, as_json: 
     transferbench compare --source labelled.csv --target mail.csv
     transferbench compare --source s.csv --target t.csv -m dtl -m gcmf --set gcmf.k=32
 
-    No label of the target is needed. Where there are some, every model is scored on them; they
-    change nothing else. To have some, see --label-sample. Logistic regression and the models that
-    can be recommended are always compared; without --model also the other quick ones.
+    No label of the target is needed. A labelled sample (--label-sample, then --labels) chooses the
+    model and says what accuracy to expect. Labels in the targets' own column score every model, and
+    change nothing else. Logistic regression and the model that can be recommended are always
+    compared; without --model also the other quick ones.
 
     For several labels in a column name --label-separator "|" or a multi-label model. Without a
     source the targets are clustered by the named models, in as many clusters as they have labels.
@@ -68,8 +69,7 @@ def command(settings: Settings, /, user: _user.UserData, repeats: int, as_json: 
     else:
         _print(lines, loaded.problem)
         _user.print_shares(loaded.problem, {model: entries[model].fits[0] for model in used})
-        if choice.sentence:
-            echo(textwrap.fill(choice.sentence, _user.WIDTH))
+        _user.print_choice(choice, user.why)
     _user.print_warnings(compared, entries)
     if worthless and not user.force:
         subject = f"The result of {used[0]}" if used else "Every result"
@@ -140,11 +140,10 @@ def _measure(line: Line, name: str, interval: bool) -> str:
         return ""
     value = fmean(values)
     if interval and line.scored < MANY_SCORED:
-        from scipy.stats import binomtest
+        from transferbench.choose.sample import wilson
 
-        right = round(value * line.scored)
-        limits = binomtest(right, line.scored).proportion_ci(method="wilson")
-        return f"{100 * value:.1f} [{100 * limits.low:.0f}, {100 * limits.high:.0f}]"
+        low, high = wilson(value, line.scored)
+        return f"{100 * value:.1f} [{100 * low:.0f}, {100 * high:.0f}]"
     deviation = f"±{100 * stdev(values):.1f}" if len(values) > 1 else ""
     return f"{100 * value:.1f}{deviation}"
 

@@ -1,6 +1,5 @@
 """transferbench predict."""
 
-import textwrap
 from pathlib import Path
 
 import click
@@ -26,12 +25,12 @@ def command(
 
     \b
     transferbench predict --source labelled.csv --target mail.csv --out found.csv
-    transferbench predict --source labelled.csv --target mail.csv -m cocc -m lr --out found.csv
+    transferbench predict --source s.csv --target t.csv --labels label-these.csv --out found.csv
     transferbench predict --target a.csv --target b.csv -m lskmtc --clusters 4 --out found.csv
 
-    Each line of the output is a document: file, row, id, label or cluster, and confidence, which
+    The output has your rows and columns, and `predicted` (or `cluster`) and `confidence`, which
     ranks documents but is no probability. Of several models the first gives the label; `agree` is
-    the share of models with the same one. Labels of targets are not read.
+    the share of models with the same one. Labels of targets are not read, but those of --labels.
     """
     from transferbench.choose.evidence import NO_CONFIDENCE
     from transferbench.errors import Failure, UserError
@@ -51,7 +50,7 @@ def command(
         instead = (user.named or [reference]) if user.force else []
         chosen = [best, *user.named] if best else instead
         entries = {model: entries[model] for model in dict.fromkeys(chosen)}
-        echo(textwrap.fill(compared.choice.sentence, _user.WIDTH))
+        _user.print_choice(compared.choice, user.why)
     fits = {model: entry.fits[0] for model, entry in entries.items() if entry.fits}
     _user.print_shares(loaded.problem, fits)
     _user.print_warnings(compared, entries)
@@ -64,7 +63,7 @@ def command(
         raise Failure(f"{out} is not written, as {why}; --force writes it.")
     rows = predictions.rows(
         loaded.problem, fits, loaded.targets, separator=user.separator,
-        with_scores=scores, unranked=NO_CONFIDENCE,
+        with_scores=scores, unranked=NO_CONFIDENCE, encoding=user.encoding,
     )  # fmt: skip
     predictions.write(out, rows)
     echo(f"{out}: {counted(sum(map(len, loaded.targets)), 'document')}")

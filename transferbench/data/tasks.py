@@ -266,6 +266,8 @@ def ensure_built(task: Task, settings: Settings) -> Built:
     users = bool(_users_path(task, settings))
     try:
         problem, truth = (_cut if task.cut else _build)(task, settings)
+    except UserError:
+        raise
     except ValueError as error:
         if task.has_default_options and not users:
             raise

@@ -48,6 +48,9 @@ class Reading:
         "Text between the labels of a document; '' if a label is always one.  "
         "[default: | for multi-label models]",
     )  # fmt: skip
+    encoding: str = _option(
+        "--encoding", "utf-8", "Encoding of texts; cp1252 for CSV that Excel saves in Europe."
+    )
 
 
 @dataclass(frozen=True)

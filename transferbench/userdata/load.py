@@ -94,7 +94,7 @@ def load(
         check_single(_names(labelled, usual), labelled[0].path, usual)
     unlabelled = [read_domain(domain, reading, labels) for domain in targets]
     if label_file:
-        unlabelled = with_labels(unlabelled, label_file)
+        unlabelled = with_labels(unlabelled, label_file, reading)
     used = used_options([*labelled, *unlabelled], options)
     separator = usual if reading.separator is None else reading.separator
     built = documents_problem(

@@ -1,6 +1,7 @@
 """Read a user's documents from tables and matrices, or refuse a file in one line.
 
-.csv .tsv .jsonl .parquet   tables with a text and a label for each document, in UTF-8
+.csv .tsv .jsonl .parquet   tables with a text and a label for each document; names of columns are
+                            compared without case, and rows whose values are all blank are skipped
 .svm .svmlight .libsvm      lines "<label> <feature>:<number> …", features ascending; the label is a
                             text without blanks and colons, "?" for no label; # starts a comment at
                             the start of a line, after a blank or after a number
@@ -10,11 +11,14 @@ NAME.npz                    a matrix written by `scipy.sparse.save_npz`; its lab
 A label is the text that the file has, character for character; a blank one is none.
 """
 
+import codecs
 import csv
+import functools
 import json
 import os
 import re
 import reprlib
+import warnings
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -27,7 +31,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.errors import UserError, brief
+from transferbench.errors import MAX_LISTED, UserError, brief
 from transferbench.messages import CONTROL, install_hint, reason
 from transferbench.problem import canonical
 from transferbench.userdata.documents import (
@@ -87,7 +91,8 @@ def read(path: Path, reading: Reading = Reading(), labels: Labels = "none") -> D
     if suffix in TABLES:
         documents = _table(path, reading, labels)
     elif suffix in MATRICES:
-        X, names = _npz(path, labels) if suffix == ".npz" else _svmlight(path, labels)
+        read_matrix = _npz if suffix == ".npz" else _svmlight
+        X, names = read_matrix(path, labels, reading.encoding)
         documents = Documents(path, _checked(X, path), names)
     else:
         kinds = ", ".join([*TABLES, *MATRICES])
@@ -106,15 +111,28 @@ def _at(path: Path, line: int) -> Iterator[None]:
         raise UserError(f"{path}:{line}: {error}") from None
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the numbers and lines of a file. Raise UserError for one that is not UTF-8 text."""
+def _lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
+    """Yield the numbers and lines of a file; one that starts with UTF-8's mark is UTF-8.
+
+    Raise UserError for an encoding that is unknown or not by lines, and bytes that are not of it.
+    """
+    try:
+        by_lines = "a\n".encode(encoding) == b"a\n"
+    except LookupError:
+        by_lines = False
+    if not by_lines:
+        expected = "expected one such as utf-8, cp1252 or shift_jis"
+        raise UserError(f"encoding {brief(encoding)}: {expected}; save the file in UTF-8.")
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
+            if number == 1 and line.startswith(codecs.BOM_UTF8):
+                line, encoding = line.removeprefix(codecs.BOM_UTF8), "utf-8"
             try:
-                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+                yield number, line.decode(encoding)
             except UnicodeDecodeError as error:
-                message = f"byte {error.start + 1} is not UTF-8; save the file in UTF-8."
-                raise UserError(f"{path}:{number}: {message}") from None
+                place = f"{path}:{number}: byte {error.start + 1} is not {encoding.upper()}"
+                remedy = "name the encoding (Excel: --encoding cp1252), or save it in UTF-8"
+                raise UserError(f"{place}; {remedy}.") from None
 
 
 def _name(value: object, column: str) -> str:
@@ -152,7 +170,7 @@ def _table(path: Path, reading: Reading, labels: Labels) -> Documents:
         needed.append(reading.id)
     texts, names, ids = list[str](), list[str](), list[str]()
     id_column = reading.id or "id"
-    for line, row in rows(path, needed, ("id", reading.label)):
+    for line, row in rows(path, needed, ("id", reading.label), reading.encoding):
         with _at(path, line):
             text = "" if row[reading.text] is None else row[reading.text]
             if not isinstance(text, str) or isinstance(text, Number):
@@ -163,7 +181,9 @@ def _table(path: Path, reading: Reading, labels: Labels) -> Documents:
     return Documents(path, texts, names, ids if any(ids) else None)
 
 
-def with_labels(domains: Sequence[Documents], path: Path) -> list[Documents]:
+def with_labels(
+    domains: Sequence[Documents], path: Path, reading: Reading = Reading()
+) -> list[Documents]:
     """Return the documents with the labels of a table that has their file, row and label.
 
     A blank label changes nothing.
@@ -175,16 +195,17 @@ def with_labels(domains: Sequence[Documents], path: Path) -> list[Documents]:
         with another text.
     """
     labelled = {}
-    for line, row in rows(path, ("file", "row", "label"), ("text",)):
+    needed = "file", "row", reading.label
+    for line, row in rows(path, needed, (reading.text,), reading.encoding):
         with _at(path, line):
-            name, at, label = (_name(row[column], column) for column in ("file", "row", "label"))
+            name, at, label = (_name(row[column], column) for column in needed)
             place = os.path.realpath(name), at
             if label and place in labelled:
                 raise ValueError(f"row {at} is there twice in {name}.")
             if label:
-                labelled[place] = line, label, row.get("text")
+                labelled[place] = line, label, row.get(reading.text)
     if not labelled:
-        raise UserError(f"{path}: its column `label` is empty; fill it in.")
+        raise UserError(f"{path}: its column `{reading.label}` is empty; fill it in.")
     changed = []
     for documents in domains:
         labels, texts = list(documents.labels), documents.content
@@ -234,26 +255,73 @@ def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]
     return [*table], values
 
 
-def rows(path: Path, needed: Sequence[str] = (), optional: Sequence[str] = ()) -> Rows:
-    """Yield number and values of each row; readers may skip other columns than those named.
+def rows(
+    path: Path,
+    needed: Sequence[str] = (),
+    optional: Sequence[str] = (),
+    encoding: str = "utf-8",
+) -> Rows:
+    """Yield number and values of each row that is not blank; warn of the number of blank ones.
+
+    A named column that a row lacks has the value of the only one of that name in another case.
 
     Raises
     ------
     UserError
         For a file in another format or a row without a needed column, with the line at fault.
     """
-    read_rows = TABLES.get(path.suffix.lower())
-    if not read_rows:
-        raise UserError(f"{path}: unknown kind of table; expected {', '.join(TABLES)}.")
-    for line, row in read_rows(path, {*needed, *optional}):
+
+    @functools.cache
+    def in_another_case(names: tuple[str, ...]) -> dict[str, str]:
+        """Return for each named column that is not there the only one that differs in case."""
+        found = {}
+        for column in {*needed, *optional}.difference(names):
+            same = [name for name in names if name.casefold() == column.casefold()]
+            if len(same) == 1:
+                found[column] = same[0]
+        return found
+
+    blank = 0
+    read_rows = _reader(path)
+    for line, row in read_rows(path, [*needed, *optional], encoding):
+        if _is_blank(row):
+            blank += 1
+            continue
+        names = [*row]
+        others = in_another_case((*names,))
+        row |= {column: row[name] for column, name in others.items()}
         for column in needed:
             if column not in row:
                 at = 1 if read_rows is _csv else line  # the header
+                flags = "--text-column, --label-column, --id-column"
+                more = ", …" if len(names) > MAX_LISTED else ""
                 raise UserError(
-                    f"{path}:{at}: no column {column!r} among {reprlib.repr([*row])}; name yours "
-                    "(--text-column, --label-column, --id-column), or use commas as separators."
+                    f"{path}:{at}: no column {column!r} among "
+                    f"{', '.join(map(brief, names[:MAX_LISTED]))}{more}; name yours ({flags}), or "
+                    "separate columns by a comma, semicolon or tab."
                 )
         yield line, row
+    if blank:
+        warnings.warn(f"{path}: {blank} blank rows are skipped", stacklevel=2)
+
+
+def whole_rows(path: Path, encoding: str = "utf-8") -> Iterator[dict[str, Any]]:
+    """Yield all values of each row that is not blank, as `rows` numbers them."""
+    for _, row in _reader(path)(path, (), encoding):
+        if not _is_blank(row):
+            yield row
+
+
+def _is_blank(row: dict[str, Any]) -> bool:
+    return all(value is None or not str(value).strip() for value in row.values())
+
+
+def _reader(path: Path) -> "Reader":
+    """Return the function that reads a table. Raise UserError for another file."""
+    read_rows = TABLES.get(path.suffix.lower())
+    if not read_rows:
+        raise UserError(f"{path}: unknown kind of table; expected {', '.join(TABLES)}.")
+    return read_rows
 
 
 def _check_names(names: Collection[str]) -> None:
@@ -263,20 +331,26 @@ def _check_names(names: Collection[str]) -> None:
             raise ValueError(f"column {brief(name)} occurs twice.")
 
 
-def _csv(path: Path, wanted: Collection[str]) -> Rows:
+def _csv(path: Path, wanted: Collection[str], encoding: str) -> Rows:
     csv.field_size_limit(2**31 - 1)
-    _, head = next(_lines(path), (1, ""))
+    _, head = next(_lines(path, encoding), (1, ""))
 
-    def columns(delimiter: str) -> int:
-        """Return the number of wanted columns; spreadsheets write ; where the comma is decimal."""
-        return len({*wanted} & {part.strip('"') for part in head.strip().split(delimiter)})
+    def columns(delimiter: str) -> tuple[int, int]:
+        """Return the numbers of wanted columns, and of all, if this is the separator."""
+        names = {name.casefold() for name in next(csv.reader([head], delimiter=delimiter), [])}
+        return len(names & {name.casefold() for name in wanted}), len(names)
 
+    # Spreadsheets write ; where the comma is decimal.
     usual = "\t" if path.suffix.lower() == ".tsv" else ","
-    delimiter = max((usual, ";", "\t"), key=columns)
-    reader = csv.reader((text for _, text in _lines(path)), delimiter=delimiter, strict=True)
+    delimiter = max((usual, ";", "\t", ","), key=columns)
+    lines = (text for _, text in _lines(path, encoding))
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     header: list[str] = []
     try:
         for row in filter(None, reader):
+            if header and not "".join(row).strip():
+                yield reader.line_num, {}
+                continue
             with _at(path, reader.line_num):
                 if not header:
                     _check_names(row)
@@ -295,12 +369,12 @@ class Number(str):
     """A number of JSON as it is written: of 1e2 and 100 neither changes."""
 
 
-def _json_lines(path: Path, wanted: Collection[str]) -> Rows:
+def _json_lines(path: Path, wanted: Collection[str], encoding: str) -> Rows:
     def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         _check_names([name for name, _ in pairs])
         return dict(pairs)
 
-    for number, line in _lines(path):
+    for number, line in _lines(path, encoding):
         if not line.strip():
             continue
         with _at(path, number):
@@ -315,7 +389,7 @@ def _json_lines(path: Path, wanted: Collection[str]) -> Rows:
         yield number, row
 
 
-def _parquet(path: Path, wanted: Collection[str]) -> Rows:
+def _parquet(path: Path, wanted: Collection[str], encoding: str) -> Rows:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -327,14 +401,15 @@ def _parquet(path: Path, wanted: Collection[str]) -> Rows:
             names = file.schema_arrow.names
             with _at(path, 1):
                 _check_names(names)
-            table = file.read([name for name in names if name in wanted]).to_pylist()
+            table = file.read().to_pylist()
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise UserError(f"{path}: cannot be read as Parquet ({reason(error)}).") from None
     yield from enumerate(table, start=1)
 
 
-#: Suffix → function that yields the rows; it may skip columns that are not wanted.
-TABLES: dict[str, Callable[[Path, Collection[str]], Rows]] = {
+#: Yields the rows of a file in an encoding; the wanted columns tell separators apart.
+Reader = Callable[[Path, Collection[str], str], Rows]
+TABLES: dict[str, Reader] = {
     ".csv": _csv,
     ".tsv": _csv,
     ".jsonl": _json_lines,
@@ -371,10 +446,10 @@ def _checked(matrix: sp.sparray, path: Path) -> sp.csr_array:
     return X
 
 
-def _svmlight(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
+def _svmlight(path: Path, labels: Labels, encoding: str) -> tuple[sp.csr_array, list[str]]:
     names: list[str] = []
     indices, data, starts = array("i"), array("d"), array("q", [0])
-    for number, line in _lines(path):
+    for number, line in _lines(path, encoding):
         line = line.strip(" \t\r\n")
         if not line or line.startswith("#"):
             continue
@@ -395,7 +470,7 @@ def _svmlight(path: Path, labels: Labels) -> tuple[sp.csr_array, list[str]]:
     return sp.csr_array(tuple(map(np.asarray, (data, indices, starts))), shape=shape), names
 
 
-def _npz(path: Path, labels: Labels) -> tuple[sp.sparray, list[str]]:
+def _npz(path: Path, labels: Labels, encoding: str) -> tuple[sp.sparray, list[str]]:
     try:
         X = sp.load_npz(path)  # without pickle
         if max(X.shape) > MAX_SIDE:
@@ -411,7 +486,7 @@ def _npz(path: Path, labels: Labels) -> tuple[sp.sparray, list[str]]:
         expected = path.with_suffix(".labels.txt")
         raise UserError(f"{path}: no labels; expected {expected}, one label a line.")
     names = []
-    for number, line in _lines(file):
+    for number, line in _lines(file, encoding):
         with _at(file, number):
             names.append(_label(line.rstrip("\r\n"), "label", labels))
     if len(names) != n:

@@ -26,7 +26,7 @@ experiment `choice-settings` chooses strength, width and prior for each corpus o
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
@@ -86,7 +86,7 @@ def fit(
     """
     priors = class_priors(problem, "equal" if prior == "agreed" else prior, 1.0)
     equal = np.full(len(problem.classes), 1 / len(problem.classes))
-    areas, agreements = [], []
+    areas, found = [], list[Agreed]()
     diagnostics: dict[str, float] = {"alike": 0.0}
 
     def score(i: int, target: Domain) -> np.ndarray:
@@ -97,24 +97,34 @@ def fit(
             diagnostics["alike"] += 1
             return svm.fit(alone).scores[-1]
         if prior == "agreed":
-            shares, agreed = agreed_shares(part, strength, width, seed)
-            agreements.append(agreed)
+            found.append(agreed_shares(part, strength, width, seed))
+            shares = found[-1].shares
         else:
             stated = priors.by_domain[i]
             shares = equal if stated is None else stated
-        deciding = (
-            graph_only.fit(alone),
-            dtl.fit(alone, seed=seed),
-            tsvm.fit(alone, prior=tuple(np.maximum(shares, LEAST).tolist())),
-        )
-        total = weighted_sum([places(fit.scores[-1]) for fit in deciding], shares)
-        return np.asarray(total + count_offsets(total, shares))
+        return decide(alone, members(alone, seed), shares)
 
     scores = score_targets(problem, score)
     diagnostics["area"] = min(areas)
-    if agreements:
-        diagnostics["agreement"] = min(agreements)
+    if found:
+        diagnostics["agreement"] = min(each.agreement for each in found)
+        diagnostics["share_width"] = max(each.width for each in found)
+        diagnostics["share_peaks"] = max(each.peaks for each in found)
     return Fit(scores, diagnostics=diagnostics | dict(priors.diagnostics))
+
+
+def members(problem: Problem, seed: int) -> list[np.ndarray]:
+    """Return q (n, c) of graph only and DTL for the last domain; no shares are needed."""
+    return [
+        places(fit.scores[-1]) for fit in (graph_only.fit(problem), dtl.fit(problem, seed=seed))
+    ]
+
+
+def decide(problem: Problem, members: Sequence[np.ndarray], shares: np.ndarray) -> np.ndarray:
+    """Return the scores (n, c) of the last domain at shares (c,); see `members`."""
+    fit = tsvm.fit(problem, prior=tuple(np.maximum(shares, LEAST).tolist()))
+    total = weighted_sum([*members, places(fit.scores[-1])], shares)
+    return np.asarray(total + count_offsets(total, shares))
 
 
 def places(scores: np.ndarray) -> np.ndarray:
@@ -147,18 +157,37 @@ def agreement(first: np.ndarray, second: np.ndarray, count: int) -> float:
     return float(np.interp(both, share - 2 * owens_t(ndtri(share), np.exp(-Z)), Z))
 
 
-def agreed_shares(
-    problem: Problem, strength: float, width: float, seed: int
-) -> tuple[np.ndarray, float]:
-    """Return the shares (c,) of the classes in the last domain, and the correlation there.
+@dataclass(frozen=True)
+class Agreed:
+    """The shares on which the members agree most.
 
-    The correlation is the largest over the shares that are tried; of several classes the mean.
+    Parameters
+    ----------
+    shares
+        (c,) of the classes.
+    agreement
+        The largest correlation over the shares that are tried; of several classes the mean.
+    width
+        Between which shares nine tenths of the weight are, the largest difference of a class.
+    peaks
+        How often the weights rise and fall, the most of a class; weights below a fifth of the
+        largest do not count.
     """
+
+    shares: np.ndarray
+    agreement: float
+    width: float
+    peaks: int
+
+
+def agreed_shares(problem: Problem, strength: float, width: float, seed: int) -> Agreed:
+    """Return the shares of the classes in the last domain, and how sure they are."""
     X, y = seen_rows(problem)
     T, c, n = problem.domains[-1].X, len(problem.classes), len(problem.domains[-1].seen)
     fits = graph_only.fit(problem), dtl.fit(problem, seed=seed), cocc.fit(problem)
     member_places = [places(fit.scores[-1]) for fit in fits]
     shares, levels, best = labelled_shares(problem), tsvm.schedule(1.0, 1e-3, 3.0), []
+    widths, peaks = [], []
     for k in [1] if c == 2 else np.unique(y):
         tried = expit(logit(np.clip(shares[k], LEAST_SHARE, 1 - LEAST_SHARE)) + STEPS)
         counts = np.clip(np.rint(tried * n), 1, n - 1).astype(int).tolist()
@@ -171,9 +200,16 @@ def agreed_shares(
         weights = np.exp(objective.min() - objective)
         shares[k] = weights @ tried / weights.sum()
         best.append(max(z))
+        below = np.cumsum(weights) / weights.sum()
+        low, high = np.searchsorted(below, [0.05, 0.95])
+        widths.append(tried[min(high, len(tried) - 1)] - tried[low])
+        beside = np.pad(weights, 1)
+        is_peak = (weights >= np.maximum(beside[:-2], beside[2:])) & (weights > 0.2 * max(weights))
+        peaks.append(int(is_peak.sum()))
     if c == 2:
         shares[0] = 1 - shares[1]
-    return shares / shares.sum(), float(np.tanh(np.mean(best)))
+    correlation = float(np.tanh(np.mean(best)))
+    return Agreed(shares / shares.sum(), correlation, float(max(widths)), max(peaks))
 
 
 def area(problem: Problem, seed: int) -> float:
