@@ -75,8 +75,13 @@ def command(
     else:
         sizes = ", ".join(f"{name} {count}" for name, count in facts.documents.items())
         echo(f"{records[0].task}: documents: {sizes}; features: {facts.features[0]}\n")
-        echo_table(_rows(records))
+        rows = _rows(records)
+        echo_table(rows)
         echo()
+        for name in dict.fromkeys(row[-1].partition(",")[0] for row in rows[1:] if row[3]):
+            spec = experiments.load(name).spec
+            if spec.control_of:
+                echo(f"{name}: {spec.notes[0]}")
         echo(f"runs: {settings.results / NAME}")
     worthless = {r.model for r in records if any(doubt.worthless for doubt in r.doubts)}
     if named := [name for name in names if name in worthless]:
