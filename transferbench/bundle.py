@@ -1,14 +1,16 @@
-"""The results of an experiment in one zip, to publish: `transferbench share`."""
+"""The results of an experiment in one zip: `transferbench share` and `verify`."""
 
 import io
+import re
 import stat
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
 from transferbench import citing, experiments
 from transferbench.errors import UserError
 from transferbench.evidence.boards import FOLDER
 from transferbench.experiments.experiment import Experiment
+from transferbench.files import write_text
 from transferbench.runs import store
 
 PAGES = (".csv", ".md", ".svg")
@@ -43,3 +45,25 @@ def pack(experiment: Experiment, results: Path) -> bytes:
             info.create_system, info.external_attr = 3, (stat.S_IFREG | 0o644) << 16
             archive.writestr(info, text, ZIP_DEFLATED)
     return packed.getvalue()
+
+
+def unpack(path: Path, results: Path) -> str:
+    """Write the experiment and the runs of a zip to a folder of results; return their name.
+
+    The files of models are written beside them, and named there. Raise UserError if the file is no
+    zip of `pack`.
+    """
+    folder = results / path.stem
+    try:
+        with ZipFile(path) as archive:
+            texts = {name: archive.read(name).decode() for name in (experiments.COPY, store.NAME)}
+            models = [n for n in archive.namelist() if re.fullmatch(r"models/[\w.-]+\.py", n)]
+            for model in models:
+                file = Path(archive.extract(model, results))
+                name = rf"(?<![\w./-]){re.escape(file.name)}"
+                texts = {n: re.sub(name, file.as_posix(), text) for n, text in texts.items()}
+    except (OSError, BadZipFile, KeyError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); expected a zip of `share`.") from None
+    for name, text in texts.items():
+        write_text(folder / name, text)
+    return path.stem

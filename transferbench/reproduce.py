@@ -100,8 +100,16 @@ class Batch:
 
     @cached_property
     def store(self) -> Store:
-        """All finished runs in the folder of results."""
-        return Store(self.settings.results)
+        """All finished runs in the folder of results, and the committed ones of extended suites."""
+        planned = [each.experiment for each in self.rebuilds]
+        own = [each for each in planned if each.name not in experiments.names()]
+        committed = self._committed(each.spec.extends for each in own)
+        return Store(self.settings.results, committed=committed)
+
+    def _committed(self, names: Iterable[str]) -> list[Path]:
+        """Return the files of committed runs of experiments, as far as there are any."""
+        paths = [self.settings.committed / name / store.NAME for name in names if name]
+        return [path for path in paths if path.is_file()]
 
     @cached_property
     def places(self) -> dict[Run, Rebuild]:
@@ -125,10 +133,12 @@ class Batch:
         runs take no seconds, unknown ones are left out. Also sort the experiments, the quickest
         first, so that failures come early.
         """
+        files = self.store.files
+        earlier = set(self._committed(rebuild.name for rebuild in self.rebuilds)).difference(files)
         spent = pd.DataFrame(
             [
                 (*identity[:3], record.seconds - record.reused_seconds + OVERHEAD)
-                for records in self.store.files.values()
+                for records in (*files.values(), *map(store.read, earlier))
                 for identity, record in records.items()
                 if record.seconds is not None
             ],
@@ -204,7 +214,7 @@ class Batch:
 def _summary(forecast: pd.DataFrame) -> str:
     """Return the forecast of all experiments together as a sentence."""
     total = forecast.sum()
-    count = f"{counted(total.todo, 'run')} to do, {total.finished:.0f} finished"
+    count = f"{counted(total.todo, 'run')} to do, {total.finished:.0f} reused"
     if not total.seconds and total.unknown:
         return f"{count}; no times of earlier runs"
     if not total.todo:

@@ -55,6 +55,17 @@ class Settings:
         """The largest number of bytes of one of the user's own files."""
         return int(self.max_size * 2**30)
 
+    @property
+    def committed(self) -> Path:
+        """The folder of committed results; a wheel has those of the suites alone."""
+        root = checkout()
+        return root / "results" if root else experiments_dir()
+
+    def with_runs(self, experiment: str) -> Path:
+        """Return the folder of results that has an experiment: this one, or else the committed."""
+        known = (self.results, self.committed)
+        return next((folder for folder in known if (folder / experiment).is_dir()), self.results)
+
     def replace(self, **changes: object) -> Self:
         """Return a copy with changed settings; None leaves a setting unchanged."""
         return replace(self, **{k: v for k, v in changes.items() if v is not None})  # type: ignore[arg-type]

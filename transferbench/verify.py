@@ -20,6 +20,8 @@ ROUNDING = 0.002
 #: Larger tolerances. ML-kNN takes neighbours at equal distances, which binary features have, in the
 #: order of rounding: on mulan/medical its F1 was .567 on one processor and .523 on another.
 TIES = {"ml-knn": 0.05}
+#: Seconds that the repeated runs of models in files may have taken together.
+OWN_SECONDS = 120.0
 COLUMNS = ["experiment", "run", "model", "seconds", "domain", "measure", "committed", "jitter"]
 
 
@@ -34,7 +36,7 @@ def committed(names: Iterable[str], settings: Settings) -> pd.DataFrame:
     lines = []
     for name in names:
         experiment = experiments.load(name, settings.results)
-        records = store.read(settings.results / experiment.name / store.NAME)
+        records = store.read(settings.with_runs(experiment.name) / experiment.name / store.NAME)
         for run in dict.fromkeys(planned.run for planned in experiment.runs()):
             record = records.get(run.identity)
             if record is None or not record.done:
@@ -55,9 +57,15 @@ def committed(names: Iterable[str], settings: Settings) -> pd.DataFrame:
 
 
 def quickest(measured: pd.DataFrame, seconds: float) -> pd.DataFrame:
-    """Return of `committed` the run of each model that took least, if at most `seconds`."""
-    runs = measured[measured["seconds"] <= seconds].sort_values("seconds", kind="stable")
-    first = runs.drop_duplicates("model")[["experiment", "run"]]
+    """Return of `committed` the run of each model that took least, if at most `seconds`.
+
+    Of models in files, return every run, the quickest first, up to OWN_SECONDS together.
+    """
+    runs = measured[measured["seconds"] <= seconds].drop_duplicates(["experiment", "run"])
+    runs = runs.sort_values("seconds", kind="stable")
+    own = runs["model"].str.endswith(".py")
+    soon = runs["seconds"].where(own, 0).cumsum() <= OWN_SECONDS
+    first = runs[(own & soon) | ~runs.duplicated("model")][["experiment", "run"]]
     return measured.merge(first, on=["experiment", "run"]).sort_values("model", kind="stable")
 
 
@@ -109,13 +117,21 @@ def table(compared: pd.DataFrame) -> list[list[str]]:
     return rows
 
 
-def summary(compared: pd.DataFrame) -> tuple[str, bool]:
-    """Return a sentence on the comparison, and True if measures were compared and none differs."""
+def summary(compared: pd.DataFrame, measured: pd.DataFrame) -> tuple[str, bool]:
+    """Return a sentence on the comparison, and True if measures were compared and none differs.
+
+    measured: the lines of `committed` that were chosen from.
+    """
     runs = compared.groupby("run", sort=False)
     unavailable = int((runs["status"].first() == "unavailable").sum())
     differ = int((~runs["same"].all()).sum()) - unavailable
     figures = int((compared["status"] == "done").sum())
     what = f"{differ} runs differ" if differ else "none differs"
     what += f"; {unavailable} unavailable here" if unavailable else ""
-    sentence = f"{len(runs) - unavailable} runs made again, {figures} figures compared: {what}"
+    made, known = (
+        each.drop_duplicates("run")["model"].value_counts() for each in (compared, measured)
+    )
+    own = [f"{made[m]} of {known[m]} of {Path(m).name}" for m in made.index if m.endswith(".py")]
+    again = ", ".join([f"{len(runs) - unavailable} runs made again", *own])
+    sentence = f"{again}, {figures} figures compared: {what}"
     return sentence, bool(figures and not differ)

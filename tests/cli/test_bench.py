@@ -67,8 +67,7 @@ def suite(reproduced, call, home, tmp_path, monkeypatch):
     for part, copy in (("experiments", folder), ("data", home.data), ("results", home.results)):
         shutil.copytree(reproduced / part, copy)
     (tmp_path / "guess.py").write_text(MODEL)
-    for module in (settings, store):
-        monkeypatch.setattr(module, "experiments_dir", lambda: folder)
+    monkeypatch.setattr(settings, "experiments_dir", lambda: folder)
     monkeypatch.chdir(tmp_path)
     for cached in (experiments.read, models.load, models.code):
         cached.cache_clear()
@@ -95,6 +94,16 @@ def test_only_runs_of_the_new_model_are_performed(call, home, suite):
     records = store.read(home.results / "suite+guess-power-2" / store.NAME).values()
     mine = [record for record in records if record.run.model == "./guess.py"]
     assert [record.run.params for record in mine] == [{"power": 2}] * 4
+
+
+def test_committed_runs_are_reused_from_another_folder(call, home, suite, monkeypatch):
+    home.results.rename(suite / "clone")
+    monkeypatch.setattr(settings.Settings, "committed", suite / "clone")
+    shutil.rmtree(home.data)
+    code, out, err = call("bench", "./guess.py", "--suite", "suite", "--dry-run")
+    assert (code, "4 runs to do, 6 reused" in out) == (0, True), err
+    code, out, err = call("bench", "./guess.py", "--suite", "suite")
+    assert (code, "10 of 10 runs finished (6 kept from earlier)" in out) == (0, True), err
 
 
 def test_results_are_read_without_running_the_model(call, home, suite):

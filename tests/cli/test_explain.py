@@ -70,14 +70,27 @@ def test_a_number_is_explained(explain):
 
 
 def test_a_row_is_named_by_its_task_and_a_column_by_its_model_and_the_reasons_are_given(explain):
-    code, out, err = explain("gtl-table3", "orgs-vs-people", "gcmf")
+    code, out, err = explain("gtl-table3", "Orgs-vs-People", "gcmf")
     assert code == 0, err
-    assert out.startswith("gtl-table3: GCMF, orgs vs people\n")
-    why = out.split("Why it may differ:")[1].split("Since then:")[0]
-    assert "readings  GCMF all 84.37" in why
-    assert "within    1: the papers' own files" in why
+    title, why, _ = out.split("\n\n", 2)
+    assert title == "gtl-table3: GCMF, orgs vs people"
+    assert len(why.splitlines()) == 9
+    for text in (
+        "data         reuters/orgs-vs-people: Reuters-21578, orgs against people",
+        "digits       the printed column is a mean, or of other documents (a deviation is printed)",
+        "this row     = ",
+        "this column  = comp vs sci, comp vs talk",
+        "readings     4 values, from ",
+        " (GCMF all on orgs vs people)",
+        "tolerance    1: ",
+        "notes        ",
+        "more         docs/papers/gtl.md",
+    ):
+        assert text in why, text
+    for row in ("comp-vs-rec", "gtl/comp-vs-rec", "gtl/comp-vs-rec-bydate", "Comp vs Rec"):
+        assert explain("gtl-table3", row, "GCMF")[1].startswith("gtl-table3: GCMF, comp vs rec\n")
     code, out, _ = explain("dtl-table3", "comp vs rec", "LR")
-    assert "digits  single run on 4,000 documents (dtl-19997)" in out
+    assert "digits       the printed column fits a single run (4,000 documents, dtl-19997)" in out
 
 
 def test_the_point_of_a_curve_is_the_last():

@@ -22,10 +22,22 @@ def test_list_has_columns_and_sizes(call):
     assert [head.split()[0] for head in heads] == ["models", "tasks", "experiments"]
     columns = lines[0].replace("missing", "").split()  # shown where a library is not installed
     assert columns == ["models", "family", "summary"]
-    (task,) = (line.split() for line in lines if line.startswith("gtl/comp-vs-rec "))
-    assert task[1] == "7,862"
+    (family,) = (line for line in lines if line.startswith("gtl/"))
+    assert re.search("^gtl/comp-vs-rec and 10 more  +7,136 to 15,066  ", family)
     listed = json.loads(call("list", "tasks", "--json")[1])["tasks"]
     assert {each["name"]: each["documents"] for each in listed}["gtl/comp-vs-rec"] == 7862
+
+
+def test_list_takes_a_part_of_a_name_or_summary(call):
+    tasks = call("list", "tasks", "NEWSGROUPS")[1].splitlines()
+    (task,) = (line.split() for line in tasks if line.startswith("gtl/comp-vs-rec "))
+    assert task[1] == "7,862"
+    assert not any("amazon" in line for line in tasks)
+    assert {line.split()[0] for line in call("list", "tsvm")[1].splitlines()[1:] if line} == {
+        "tsvm"
+    }
+    code, out, err = call("list", "tasks", "nothing-like-it")
+    assert (code, out, err.count("\n")) == (2, "", 1)
 
 
 def test_a_model_without_its_library_is_marked(call, plugin, monkeypatch, tmp_path):

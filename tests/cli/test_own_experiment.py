@@ -19,7 +19,7 @@ def test_every_command_knows_it_by_name_and_by_path(call, home, plain, given, mo
     assert call("tables", name, "--check")[0] == 0
     assert call("verify", name)[0] == 0
     assert call("describe", name)[1].startswith("plain: Plain clusters\n")
-    assert "0 runs to do, 4 finished" in call("reproduce", name, "--dry-run")[1]
+    assert "0 runs to do, 4 reused" in call("reproduce", name, "--dry-run")[1]
     monkeypatch.setenv("TRANSFERBENCH_RESULTS", str(home.results))
     assert set(transferbench.results(name).experiment) == {"plain"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from transferbench import reproduce
 from transferbench.errors import UserError
 from transferbench.evidence import pages
 from transferbench.runs import store
+from transferbench.settings import Settings
 
 SMALL = "generated/clusters:documents=200"
 KERNELS = "kernels: {model: kernel-kmeans, params: {sigma: 1.0,"
@@ -43,7 +45,7 @@ def falsify(folder: Path, name: str, **values) -> None:
 def test_a_run_that_several_experiments_share_is_made_once(call, home, write):
     code, out, err = call("reproduce", write("one"), write("two", starts=2), write("three"))
     assert code == 0, err
-    assert "3 experiments: 4 runs to do, 0 finished" in err
+    assert "3 experiments: 4 runs to do, 0 reused" in err
     for name, runs in (("one", 2), ("two", 4), ("three", 2)):
         assert f"{name}: {runs} of {runs} runs finished" in out
         assert (home.results / name / "table.md").is_file()
@@ -54,7 +56,7 @@ def test_a_run_that_several_experiments_share_is_made_once(call, home, write):
     assert one == three < two
     code, _, err = call("reproduce", write("one"), write("two", starts=2))
     assert code == 0
-    assert "0 runs to do, 4 finished" in err
+    assert "0 runs to do, 4 reused" in err
 
 
 def test_decisions_are_kept_where_claims_may_need_them(call, home, write):
@@ -163,6 +165,38 @@ def test_fewer_repeats_are_written_elsewhere(call, home, write):
     assert (code, "not in the range" in err) == (2, True)
 
 
+def test_another_folder_has_a_forecast_from_the_committed_runs(
+    call, home, write, tmp_path, monkeypatch
+):
+    one = write("one")
+    assert "no times of earlier runs" in call("reproduce", one, "--dry-run")[1]
+    assert call("reproduce", one)[0] == 0
+    home.results.rename(tmp_path / "clone")
+    monkeypatch.setattr(Settings, "committed", tmp_path / "clone")
+    for options in ([], ["--repeats", "1"]):
+        out = call("reproduce", one, *options, "--dry-run")[1]
+        assert "0 reused; about" in out
+    for words in (["explain", one, "made up", "again"], ["share", one], ["report"]):
+        assert call(*words)[0] == 0, words
+
+
+def test_a_partial_table_has_what_is_finished(call, home, write):
+    both = write("both", starts=2)
+    assert call("reproduce", both)[0] == 0
+    path = home.results / "both" / "runs.jsonl"
+    kept = [
+        line for line in path.read_text().splitlines() if json.loads(line)["params"]["n_init"] == 2
+    ]
+    path.write_text("".join(f"{line}\n" for line in kept))
+    code, out, err = call("tables", both, "--partial")
+    assert code == 0, err
+    head, row = (re.split("  +", line) for line in out.splitlines())
+    assert head[0] == "2 of 4 runs"
+    values = dict(zip(head[1:], row[1:], strict=True))
+    assert values.pop("again")[0].isdigit()
+    assert [*values.values()] == ["–"]
+
+
 @pytest.mark.parametrize("rerun", ["outdated", "all"])
 def test_experiments_that_share_runs_take_the_new_ones(call, home, write, rerun):
     both = write("one"), write("three")
@@ -177,7 +211,7 @@ def test_experiments_that_share_runs_take_the_new_ones(call, home, write, rerun)
 def test_more_repeats_are_kept(call, home, write):
     assert call("reproduce", write("one"), "--repeats", "3")[0] == 0
     _, _, err = call("reproduce", write("one"), "--repeats", "3")
-    assert "0 runs to do, 3 finished" in err
+    assert "0 runs to do, 3 reused" in err
 
 
 def test_limits_are_each_experiments_own(call, home, write):

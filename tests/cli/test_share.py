@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import zipfile
 
 import pytest
@@ -38,6 +39,19 @@ def test_a_bundle_has_everything_and_no_path_of_this_machine(call, made):
     assert files.keys() >= {"experiment.yaml", "runs.jsonl", "table.md", "citation.bib"}
     assert files["models/mine.py"].decode() == MODEL
     assert not any(str(made).encode() in text for text in files.values())
+
+
+def test_all_runs_of_the_models_in_a_bundle_are_made_again_elsewhere(call, home, made):
+    assert call("share", "plain")[0] == 0
+    for path in (made / "mine.py", made / "plain.yaml"):
+        path.unlink()
+    shutil.rmtree(home.results)
+    code, out, err = call("verify", "plain.zip")
+    assert code == 0, err
+    assert "1 of 1 of mine.py" in out
+    (made / "plain.zip").write_text("no zip")
+    code, _, err = call("verify", "plain.zip")
+    assert (code, "expected a zip of `share`" in err) == (2, True)
 
 
 def test_a_model_that_changed_since_is_not_shared(call, made):

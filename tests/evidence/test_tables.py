@@ -262,7 +262,7 @@ def test_a_forecast_counts_the_process_of_a_run_but_not_what_was_reused(tmp_path
     cost |= {"reused_seconds": 60.0}
     write_runs(home.results / "mine", file, lambda planned: cost)
     batch = reproduce.Batch([file], home, None)
-    expected, _, seconds = batch.forecast("outdated")
+    expected, _, seconds = batch.forecast("all")
     each = 10 + reproduce.OVERHEAD
     runs = batch.rebuilds[0].runs
     assert expected["seconds"]["mine"] == pytest.approx(each * len(runs))

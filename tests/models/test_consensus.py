@@ -56,7 +56,7 @@ def test_agreed_shares_by_a_slow_oracle():
         share = expit(logit(np.mean(y == 1)) + step)
         count = round(share * n)
         levels = tsvm.schedule(1.0, 1e-3, 3.0)
-        w, _ = tsvm.transduce(X, sign, T, count, 1.0, levels, balance=True, tol=1e-2)
+        *_, (w, _) = tsvm.transduce(X, sign, T, count, 1.0, levels, balance=True, tol=1e-2)
         best = {int(i) for i in np.argsort(-tsvm.values(T, w))[:count]}
         z = [
             np.interp(

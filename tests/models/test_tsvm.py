@@ -7,6 +7,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from conftest import make_problem
 from sklearn.svm import LinearSVC
 
 from transferbench.models.transfer import tsvm
@@ -94,7 +95,7 @@ def test_no_training_at_one_weight_increases_the_objective(small, monkeypatch):
     """Every training is recorded, including those whose machine is rejected."""
     X, sign, T = small
     trainings = record_trainings(monkeypatch)
-    _, objectives = tsvm.transduce(X, sign, T, 80, 1.0, LEVELS)
+    _, objectives = zip(*tsvm.transduce(X, sign, T, 80, 1.0, LEVELS), strict=True)
     trainings = trainings[1:]  # the first uses only the labelled documents
     assert all((y[len(sign) :] > 0).sum() == 80 for y, _, _ in trainings)
     assert all((y[: len(sign)] == sign).all() for y, _, _ in trainings)
@@ -122,7 +123,7 @@ def test_one_pair_is_switched_a_training_and_positive_signs_weigh_more(small, mo
     """Unequal weights: 40 of 200 signs are positive, so they weigh four times as much."""
     X, sign, T = small
     n, trainings = len(sign), record_trainings(monkeypatch)
-    tsvm.transduce(X, sign, T, 40, 1.0, LEVELS, balance=True, pairs=1)
+    list(tsvm.transduce(X, sign, T, 40, 1.0, LEVELS, balance=True, pairs=1))
     # The first uses only the labelled documents.
     trainings = [(y[n:], weight[n:], value) for y, weight, value in trainings[1:]]
     switches = 0
@@ -134,6 +135,15 @@ def test_one_pair_is_switched_a_training_and_positive_signs_weigh_more(small, mo
             assert smaller <= value * (1 + 1e-5)
             switches += 1
     assert switches > 10
+
+
+def test_every_weight_of_every_class_and_target_is_watched():
+    problem, _ = make_problem(targets=2, classes=3)
+    calls = []
+    fit = tsvm.fit(problem, start=0.1, watch=lambda i, n, scores: calls.append((i, n)))
+    n = 2 * 3 * len(tsvm.schedule(1.0, 0.1, 3.0))
+    assert calls == [(i, n) for i in range(1, n + 1)]
+    assert len(fit.trace) == n
 
 
 @pytest.mark.parametrize("pairs", [1, 3, None])

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import click
 
 from transferbench.cli._options import completing, experiment_names
 from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
-
-if TYPE_CHECKING:
-    from transferbench.evidence.frame import Cell
-    from transferbench.experiments.experiment import Experiment
 
 
 @click.command()
@@ -28,11 +24,15 @@ def command(
 ) -> None:  # fmt: skip
     """Explain a number of a table or figure.
 
-    Print the command that runs it again, its runs, what they took, why it may differ from print,
-    and what has changed since; of an average its rows. EXPERIMENT is a name or your own FILE.yaml;
-    a row may be named by its task, a column by its model.
+    Print why it may differ from print, the command that runs it again, its runs, what they took,
+    and what has changed since; of an average its rows. EXPERIMENT is a name or your own FILE.yaml.
+    A row may be named by its task, a column by its model, as `run` takes them.
+
+    \b
+    transferbench explain gtl-table3 comp-vs-rec gcmf
     """
     from transferbench import experiments
+    from transferbench.cli import audit
     from transferbench.data import tasks
     from transferbench.errors import UserError
     from transferbench.evidence import explain, tables
@@ -42,47 +42,29 @@ def command(
     if row is None or column is None:
         known = f"rows: {', '.join(file.spec.rows)}; columns: {', '.join(file.spec.columns)}"
         raise UserError(f"{file.name}: name a row and a column; {known}.")
-    cells = tables.with_averages(file, read_cells(file, settings.results / file.name))
+    cells = tables.with_averages(file, read_cells(file, settings.with_runs(file.name) / file.name))
     cell = explain.find(file, cells, row, column, x)
     found = explain.facts(file, cell)
     echo(found.pop("title"))
-    echo_table([["", name, text] for name, text in found.items()])
+    if not math.isnan(cell.published) and cell.records:
+        compared = file if not file.spec.control_of else experiments.load(file.spec.control_of)
+        printed = experiments.PUBLISHED.fullmatch(compared.name)
+        findings = audit.findings([compared.name])[compared.name] if printed else []
+        echo("\nWhy it may differ from print:")
+        _echo_named(explain.why(file, cells, cell, findings))
+        echo("\nWhat it is:")
+    _echo_named(found)
     if not cell.records:
         echo("\nThe mean of:")
         echo_table(explain.averaged(file, cells, cell))
         return
-    if not math.isnan(cell.published):
-        why = {
-            "readings": explain.readings(file, cells, cell),
-            "digits": _digits(file, cell),
-            "within": "; ".join(
-                f"{t.value:g}: {t.reason}" for t in file.compared.tolerance
-                if cell.row in (t.rows or (cell.row,))
-            ),
-        }  # fmt: skip
-        echo("\nWhy it may differ:")
-        echo_table([["", name, text] for name, text in why.items() if text])
     task = cell.records[0].run.task
     built = task.built_path(settings).is_file()
     digest = tasks.ensure_built(task, settings).facts.key if built else ""
     echo("\nSince then:")
     changed = explain.since(cell, digest)
-    echo_table([["", name, text or "unchanged"] for name, text in changed.items()])
+    _echo_named({name: text or "unchanged" for name, text in changed.items()})
 
 
-def _digits(experiment: Experiment, cell: Cell) -> str:
-    """Return what the digits of the printed column say of this row, or ""."""
-    from transferbench import experiments
-    from transferbench.cli.audit import findings
-
-    if not experiments.PUBLISHED.fullmatch(experiment.name):
-        return ""
-    column = experiment.read_column(cell.column)
-    for each in findings([experiment.name])[experiment.name]:
-        if each.column == column and cell.row in each.rows:
-            documents = (each.documents or {}).get(cell.row)
-            size = f" on {documents:,} documents ({each.source})" if documents else ""
-            same = f"; the same values as {', '.join(each.like)}" if each.like else ""
-            status = "a mean, or of other documents" if each.status == "other" else each.status
-            return f"{status}{size}{same}"
-    return ""
+def _echo_named(texts: Mapping[str, str]) -> None:
+    echo_table([["", name, text] for name, text in texts.items()])

@@ -1,40 +1,73 @@
 """transferbench list."""
 
 import re
+from itertools import groupby
 from typing import Any
 
 import click
 
 from transferbench import experiments
+from transferbench.cli._options import completing
 from transferbench.cli._terminal import echo, echo_json, echo_table
+from transferbench.errors import UserError
 from transferbench.settings import Settings
 
-WHAT = click.Choice(["all", "models", "tasks", "experiments", *experiments.papers()])
-#: Tasks that are other forms of listed ones, or made up; only --all prints them.
+KINDS = ("all", "models", "tasks", "experiments", *experiments.papers())
+#: Tasks that are other forms of listed ones, or made up; only --all and a text print them.
 OTHER_FORM = re.compile(r"(embedded|generated|dtl|dai)/.*|gtl/.*-bydate|.*-rebuilt")
+Entry = dict[str, Any]
 
 
 @click.command()
-@click.argument("what", type=WHAT, default="all")
-@click.option("--all", "everything", is_flag=True, help="Also other forms of tasks.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with everything.")
+@click.argument("what", default="all", shell_complete=completing(lambda: KINDS))
+@click.argument("text", default="")
+@click.option("--all", "everything", is_flag=True, help="Each task, also other forms of tasks.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with each task.")
 @click.pass_obj
-def command(settings: Settings, what: str, everything: bool, as_json: bool) -> None:
+def command(settings: Settings, what: str, text: str, everything: bool, as_json: bool) -> None:
     """List models, tasks and experiments, or the experiments of a paper.
+
+    \b
+    transferbench list tasks               one line for each family of tasks
+    transferbench list tasks newsgroups    each task with this text in its line
+    transferbench list newsgroups          also models and experiments
+    transferbench list gtl                 the experiments on a paper
 
     Missing are libraries that a model needs and that are not installed. Your own experiments are
     listed once they have results.
     """
-    lists = _read(settings, what)
+    if what not in KINDS:
+        what, text = "all", f"{what} {text}".strip()
+    lists = {
+        kind: [each for each in listed if text.casefold() in f"{each}".casefold()]
+        for kind, listed in _read(settings, what).items()
+    }
+    if not any(lists.values()):
+        raise UserError(f"nothing with {text!r} is listed; expected a part of a name or summary.")
     if as_json:
         echo_json(lists)
         return
-    for kind, listed in lists.items():
-        printed = [each for each in listed if everything or not OTHER_FORM.fullmatch(each["name"])]
-        heads = [head for head in printed[0] if any(each[head] for each in printed)]
-        rows = [[_text(each[head]) for head in heads] for each in printed]
-        echo_table([[kind, *heads[1:]], *rows])
-        echo()
+    if not (text or everything):
+        lists = {kind: _families(v) if kind == "tasks" else v for kind, v in lists.items()}
+    for kind, printed in lists.items():
+        if printed:
+            heads = [head for head in printed[0] if any(each[head] for each in printed)]
+            rows = [[_text(each[head]) for head in heads] for each in printed]
+            echo_table([[kind, *heads[1:]], *rows])
+            echo()
+
+
+def _families(tasks: list[Entry]) -> list[Entry]:
+    """Return one line for the tasks of each family, without those that only --all prints."""
+    shown = [each for each in tasks if not OTHER_FORM.fullmatch(each["name"])]
+    lines = []
+    for _, group in groupby(shown, lambda each: each["name"].partition("/")[0]):
+        first, *others = group
+        sizes = sorted(filter(None, (each["documents"] for each in (first, *others))))
+        name = first["name"] + (f" and {len(others)} more" if others else "")
+        documents = " to ".join(dict.fromkeys(map(_text, sizes[:1] + sizes[-1:])))
+        lines.append(first | {"name": name, "documents": documents})
+    return lines
 
 
 def _text(value: object) -> str:

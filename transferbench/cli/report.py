@@ -2,6 +2,7 @@
 
 import click
 
+from transferbench.cli._options import have_run
 from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
@@ -11,13 +12,15 @@ from transferbench.settings import Settings
 def command(settings: Settings) -> None:
     """Write every result as a page: report/index.html, and a page for each experiment.
 
-    The pages are made of the results alone. Each needs no other file and no network.
+    The pages are made of the results alone; without any, of the committed ones. Each needs no other
+    file and no network.
     """
     from transferbench.errors import SeveralErrors
     from transferbench.evidence import report
 
     folder = settings.results / "report"
-    errors = report.write(settings.results, folder)
+    results = settings.results if have_run(settings) else settings.committed
+    errors = report.write(results, folder)
     echo(folder / "index.html")
     if errors:
         raise SeveralErrors.of(errors)

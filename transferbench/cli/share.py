@@ -25,7 +25,7 @@ def command(settings: Settings, experiment: str, out: Path | None) -> None:
     from transferbench.files import writing
 
     file = experiments.load(experiment, settings.results)
-    packed = bundle.pack(file, settings.results)
+    packed = bundle.pack(file, settings.with_runs(file.name))
     path = out or Path(f"{file.name}.zip")
     with writing(path) as temporary:
         temporary.write_bytes(packed)

@@ -1,15 +1,21 @@
 """transferbench verify."""
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import click
 
-from transferbench.cli._options import have_run, several_experiments
+from transferbench.cli._options import completing, experiment_names, have_run
 from transferbench.cli._runs import seconds
 from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
 
 
 @click.command()
-@several_experiments
+@click.argument(
+    "names", nargs=-1, metavar="[EXPERIMENT | FILE.zip]...",
+    shell_complete=completing(experiment_names),
+)  # fmt: skip
 @click.option(
     "--seconds", type=seconds, default=2.0, show_default=True,
     help="The longest that a run to be made again may have taken.",
@@ -21,21 +27,29 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
     """Make runs of experiments with results again, and compare.
 
     For each model, its quickest run in the experiments named is made from scratch; without names,
-    in all. Results stay as they are. The exit code is 1 if a measure differs from the committed one
-    by more than repeats of the run differ from each other. Runs whose data or optional library is
-    unavailable are listed; they do not change the exit code unless no run is left.
+    in all. Of a model in a file, all its runs are, as far as they take two minutes. FILE.zip is one
+    that `share` wrote; the code of the models in it is run. Results stay as they are.
+
+    The exit code is 1 if a measure differs from the committed one by more than repeats of the run
+    differ from each other. Runs whose data or optional library is unavailable are listed; they do
+    not change the exit code unless no run is left.
     """
-    from transferbench import verify
+    from transferbench import bundle, experiments, verify
     from transferbench.errors import UserError
     from transferbench.runs.record import Limits
 
-    measured = verify.committed(names or have_run(settings), settings)
-    chosen, limits = verify.quickest(measured, seconds), Limits(60 + 30 * seconds)
-    compared = verify.compare(chosen, verify.run_again(chosen, settings, jobs, limits))
+    with TemporaryDirectory() as folder:
+        if any(name.endswith(".zip") for name in names):
+            names = tuple(bundle.unpack(Path(name), Path(folder)) for name in names)
+            settings = settings.replace(results=Path(folder))
+        names = tuple(experiments.expand(names)) or have_run(settings)
+        measured = verify.committed(names, settings)
+        chosen, limits = verify.quickest(measured, seconds), Limits(60 + 30 * seconds)
+        compared = verify.compare(chosen, verify.run_again(chosen, settings, jobs, limits))
     echo_table(verify.table(compared))
     if compared.empty:
         message = f"no finished run of up to {seconds:g} s can be made again"
         raise UserError(f"{message}; try more --seconds.")
-    sentence, same = verify.summary(compared)
+    sentence, same = verify.summary(compared, measured)
     echo(sentence)
     return 0 if same else 1

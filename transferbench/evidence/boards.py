@@ -2,8 +2,8 @@
 
 A suite is an experiment with the key `board`, or one that extends it. Corpora are its groups of
 rows, or without groups the datasets of the tasks. They weigh equally, and every interval is the 95
-per cent t interval of the mean over corpora: it shows how the order depends on the choice of
-corpora, not on seeds or documents. Fewer than three corpora have none.
+per cent bootstrap interval of the mean over corpora: it shows how the order depends on the choice
+of corpora, not on seeds or documents. Fewer than three corpora have none.
 """
 
 import math
@@ -90,10 +90,10 @@ def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
         {
             "model": {method: columns[method].model for method in values},
             "rank": rank.mean(),
-            **dict(zip(("rank_low", "rank_high"), interval(rank), strict=True)),
+            **rank.apply(interval).T.add_prefix("rank_"),
             "mean": values.groupby(corpus).mean().mean(),
             "regret": regret.mean(),
-            **dict(zip(("regret_low", "regret_high"), interval(regret), strict=True)),
+            **regret.apply(interval).T.add_prefix("regret_"),
             "worst": regrets.max(),
             "worst_row": regrets.dropna(axis=1, how="all").idxmax(),
             "wins": (ahead >= matters).sum(),

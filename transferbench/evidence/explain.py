@@ -1,18 +1,24 @@
 """One number of a table or figure explained: its runs, and what has changed since."""
 
 import math
+import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from statistics import fmean
 from typing import Literal
 
-from transferbench import models, parameters
+from transferbench import datasets, experiments, models, parameters
 from transferbench.errors import MAX_LISTED, UserError, unknown
+from transferbench.evidence.audit import Finding
 from transferbench.evidence.frame import Cell
+from transferbench.evidence.page import MARKS
 from transferbench.experiments.experiment import Experiment, average_label
 from transferbench.messages import counted
 from transferbench.runs import worker
 from transferbench.runs.record import Run
+
+#: The form of its documents, at the end of the name of a task.
+FORM = re.compile("-(bydate|19997|rebuilt|reversed)$")
 
 
 def find(
@@ -20,16 +26,15 @@ def find(
 ) -> Cell:
     """Return the cell or point of these names; of a curve over iterations, the last point.
 
-    A row may be named by its task, and a column by its model, as `run` takes them. Raise UserError
-    if there is no such cell, or if x is needed to tell which.
+    A row may be named by its task, and a column by its model, as `run` takes them; case, spaces and
+    hyphens do not count. Raise UserError if there is no such cell, or if x is needed to tell which.
     """
     spec = experiment.spec
-    if row not in {cell.row for cell in cells}:
-        by_task = {r.data().base.split("/")[-1]: name for name, r in reversed(spec.rows.items())}
-        row = by_task.get(row.split("/")[-1], row)
-    if column not in {cell.column for cell in cells}:
-        by_model = {c.model: name for name, c in reversed(spec.columns.items())}
-        column = by_model.get(column, column)
+    bases = [(name, r.data().base) for name, r in reversed(spec.rows.items())]
+    by_task = {each: name for name, base in bases for each in (base, base.split("/")[-1])}
+    by_model = {c.model: name for name, c in reversed(spec.columns.items())}
+    row = _meant(row, by_task, {cell.row for cell in cells})
+    column = _meant(column, by_model, {cell.column for cell in cells})
     of_row = [cell for cell in cells if cell.row == row]
     if not of_row:
         raise unknown("row", row, {cell.row for cell in cells})
@@ -49,18 +54,80 @@ def find(
     raise UserError(f"expected --x, one of {', '.join(f'{p:g}' for p in nearest)}{more}.")
 
 
-def readings(experiment: Experiment, cells: Sequence[Cell], cell: Cell) -> str:
-    """Return the values of other readings of the row and the column, or ""."""
-    columns, text = experiment.spec.columns, experiment.spec.value_unit.text
-    others = [
-        f"{each.column} {text(each.mean)}"
-        for each in cells
-        if each.row == cell.row
-        and each.column in columns
-        and columns[each.column].reading_of == cell.column
-        and not math.isnan(each.mean)
-    ]
-    return "; ".join(others)
+def _meant(name: str, others: Mapping[str, str], labels: Set[str]) -> str:
+    """Return the label that a name stands for: a label, or another name of one; else the name."""
+
+    def plain(text: str) -> str:
+        return re.sub(r"\W", "", FORM.sub("", text)).casefold()
+
+    known = {plain(other): label for other, label in others.items()}
+    known |= {plain(label): label for label in labels}
+    return name if name in labels else known.get(plain(name), name)
+
+
+def why(
+    experiment: Experiment, cells: Sequence[Cell], cell: Cell, findings: Iterable[Finding]
+) -> dict[str, str]:
+    """Return what is known of why a number differs from print: sentences by their subject.
+
+    findings: what the digits of the printed table say.
+    """
+    spec, place = experiment.spec, _printed_place(experiment, cell)
+    task = cell.records[0].run.task
+    of_row = [each for each in cells if each.row == cell.row]
+    rows = [name for name, row in spec.rows.items() if not row.reading_of]
+    of_column = [each for each in cells if each.column == cell.column and each.row in rows]
+    readings = [each for each in cells if _printed_place(experiment, each) == place]
+    readings = sorted((c for c in readings if not math.isnan(c.mean)), key=lambda c: c.mean)
+    ends = [
+        f"{spec.value_unit.text(each.mean)} ({each.column} on {each.row})"
+        for each in (readings[0], readings[-1])
+    ] if len(readings) > 1 else []  # fmt: skip
+    named = re.compile(rf"(?<!\w){re.escape(place[1])}(?!\w)")
+    digits = [each for each in findings if each.column == place[1] and place[0] in each.rows]
+    paper = experiments.PUBLISHED.fullmatch(spec.control_of or experiment.name)
+    sentences = {
+        "data": f"{task}: {datasets.tasks()[task.base].TASKS[task.base]}",
+        "digits": _digits(digits[0], place[0]) if digits else "",
+        "this row": _verdicts((each.column, each) for each in of_row),
+        "this column": _verdicts((each.row, each) for each in of_column),
+        "readings": f"{len(readings)} values, from {' to '.join(ends)}" if ends else "",
+        "tolerance": " ".join(
+            f"{each.value:g}: {each.reason}"
+            for each in experiment.compared.tolerance
+            if place[0] in (each.rows or place)
+        ),
+        "notes": "; ".join(note.rstrip(".") for note in spec.notes if named.search(note)),
+        "more": f"docs/papers/{paper[1]}.md, docs/findings.md" if paper else "",
+    }
+    return {name: text for name, text in sentences.items() if text}
+
+
+def _printed_place(experiment: Experiment, cell: Cell) -> tuple[str, str]:
+    """Return the row and the column of the printed table that a cell is a reading of."""
+    row = experiment.spec.rows.get(cell.row)
+    return (row.reading_of if row else "") or cell.row, experiment.read_column(cell.column)
+
+
+def _digits(finding: Finding, row: str) -> str:
+    """Return what the digits of a printed column say of a row."""
+    meaning = {
+        "single run": "the printed column fits a single run",
+        "other": "the printed column is a mean, or of other documents",
+        "copied": "the printed value has a digit less than others, so it may be copied",
+        "unclear": "the printed column allows no conclusion",
+    }[finding.status]
+    tried = f"{finding.documents[row]:,} documents, " if finding.documents else ""
+    same = f"; the same values as {', '.join(finding.like)}" if finding.like else ""
+    return f"{meaning} ({tried}{finding.source}){same}"
+
+
+def _verdicts(named: Iterable[tuple[str, Cell]]) -> str:
+    """Return the names of cells by their verdict."""
+    by_verdict: dict[str, list[str]] = {verdict: [] for verdict in MARKS}
+    for name, cell in named:
+        by_verdict.get(cell.verdict, []).append(name)
+    return "; ".join(f"{MARKS[v]} {', '.join(names)}" for v, names in by_verdict.items() if names)
 
 
 def averaged(experiment: Experiment, cells: Sequence[Cell], average: Cell) -> list[list[str]]:

@@ -120,7 +120,8 @@ class Cell:
 
 def no_runs(results: Path) -> UserError:
     """Return the error that a folder has results of no experiment."""
-    return UserError(f"no {store.NAME} under {results}; run `reproduce` first.")
+    remedy = "run `reproduce` first, or name the results of a clone by --results"
+    return UserError(f"no {store.NAME} under {results}; {remedy}.")
 
 
 def read_cells(experiment: Experiment, folder: Path) -> list[Cell]:

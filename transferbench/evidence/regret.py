@@ -5,6 +5,7 @@ each the mean over the seeds. Columns that combine methods are judged, but are n
 best, so their regret can be negative. See `experiment.Regret`.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
@@ -18,6 +19,8 @@ from transferbench.experiments.experiment import Experiment
 
 #: The combined column that is best on the other corpora.
 ELSEWHERE = "chosen on the other corpora"
+#: Samples of corpora for an interval.
+DRAWS = 10_000
 
 
 def variants(experiment: Experiment) -> dict[str, list[str]]:
@@ -37,7 +40,7 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     method, there is also the one that has for each corpus the least mean regret on the others.
 
     A column for each variant, then tasks and corpora, the numbers of rows and of their groups.
-    mean: of the corpora's mean regrets, which weigh equally. low, high: its 95 per cent t interval
+    mean: of the corpora's mean regrets, which weigh equally. low, high: its 95 per cent interval
     over the corpora, NaN for one. worst: the largest regret of a row, worst_row. below_reference:
     by how much the column is below the reference at most, negative if it never is. Then the mean
     regret on each corpus. Rows in which a column has no finished run are left out.
@@ -71,12 +74,12 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
                 continue
             own = regrets.loc[chosen, name]
             by_corpus = own.groupby(corpus[chosen], sort=False).mean()
-            low, high = interval(by_corpus)
             lines.append(
                 {"strategy": strategy}
                 | combination
                 | {"tasks": len(chosen), "corpora": len(by_corpus), "mean": by_corpus.mean()}
-                | {"low": low, "high": high, "worst": own.max(), "worst_row": own.idxmax()}
+                | dict(interval(by_corpus))
+                | {"worst": own.max(), "worst_row": own.idxmax()}
                 | {"below_reference": below.loc[chosen, name].max()}
                 | by_corpus.to_dict()
             )
@@ -144,13 +147,14 @@ def _is_small(documents: str, experiment: Experiment, row: str) -> bool:
     return number is not None and number < MIN_EVIDENCE
 
 
-def interval(by_corpus: Any) -> tuple[Any, Any]:
-    """Return the 95 per cent t interval of the mean over corpora; NaN for fewer than three.
+def interval(by_corpus: pd.Series) -> pd.Series:
+    """Return the 95 per cent bootstrap interval of the mean over corpora; NaN for fewer than three.
 
-    by_corpus: a series of values, or a frame with a column for each method.
+    Its ends, low and high, are percentiles of the means of as many corpora, drawn with replacement.
+    So they are never outside the range of the values. Of few corpora the interval is too narrow.
     """
-    from scipy.stats import t
-
-    c, mean = by_corpus.count(), by_corpus.mean()
-    half = t.ppf(0.975, np.where(c > 2, c - 1, np.nan)) * by_corpus.std() / np.sqrt(c)
-    return mean - half, mean + half
+    values = by_corpus.dropna().to_numpy()
+    if len(values) < 3:
+        return pd.Series({"low": math.nan, "high": math.nan})
+    means = np.random.default_rng(0).choice(values, (DRAWS, len(values))).mean(axis=1)
+    return pd.Series(np.percentile(means, [2.5, 97.5]), ["low", "high"])

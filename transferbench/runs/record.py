@@ -191,14 +191,15 @@ class Record:
             if domain == (only or domain)
         }
 
-    def is_current(self, run: Run, facts: Facts) -> bool:
+    def is_current(self, run: Run, facts: Facts | None) -> bool:
         """True if performing the run now would give this record again.
 
         It finished on these facts, with the present code, and has the curve that the run asks for.
-        New versions of libraries do not repeat finished runs.
+        New versions of libraries do not repeat finished runs. facts: None if the task is not built;
+        its data then count as unchanged.
         """
-        same = self.done and (self.data, self.code) == (facts.key, run.code)
-        return same and self.has_curve(run)
+        same = self.done and self.code == run.code and self.has_curve(run)
+        return same and (facts is None or self.data == facts.key)
 
     def has_curve(self, run: Run) -> bool:
         """True if the record has the curve that a run may ask for."""

@@ -92,7 +92,7 @@ def run(
     with closing(ProgressBar(runs, progress, expected)) as bar:
         for run in dict.fromkeys(runs):
             record = store.get(run, place(run))
-            if not _is_kept(run, record, None, rerun):
+            if rerun != "missing" or not _is_kept(run, record, None, rerun):
                 built = build(run.task)
                 if isinstance(built, Built):
                     models.check_family(run.model, built.facts.family)
@@ -145,9 +145,9 @@ def done(
 
 
 def _is_kept(run: Run, record: Record | None, facts: Facts | None, rerun: Rerun) -> bool:
-    """True if the stored record of a run is its result. facts: None if the task is not built."""
+    """True if the stored record of a run is its result; facts: see `Record.is_current`."""
     if rerun == "all" or not (record and record.done):
         return False
     if rerun == "missing":
         return record.has_curve(run)
-    return bool(facts and record.is_current(run, facts)) and not untraced(run)
+    return record.is_current(run, facts) and not untraced(run)

@@ -7,7 +7,7 @@ run survives whatever kills its process. `pandas.read_json(path, lines=True)` re
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
@@ -17,7 +17,6 @@ from transferbench.errors import UserError
 from transferbench.files import exclusive, file_mode, open_regular, write_text
 from transferbench.messages import printable
 from transferbench.runs.record import Identity, Record, Run
-from transferbench.settings import experiments_dir
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -55,7 +54,8 @@ def read(path: Path) -> dict[Identity, Record]:
         with open_regular(path) as file:
             content = file.read()
     except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror}); run `reproduce`.") from None
+        remedy = "run `reproduce`, or name the results of a clone by --results"
+        raise UserError(f"{path}: cannot be read ({error.strerror}); {remedy}.") from None
     *lines, torn = content.split(b"\n")
     if torn and is_whole(torn):
         lines.append(torn)
@@ -101,15 +101,17 @@ def _add(records: dict[Identity, Record], record: Record) -> None:
 class Store:
     """The runs in a folder of results.
 
-    single: True for the file of single runs alone; else all files, also those shipped with the
-    suite.
+    single: True for the file of single runs alone; else all files. committed: further files.
     """
 
-    def __init__(self, results: Path, *, single: bool = False) -> None:
+    def __init__(
+        self, results: Path, *, single: bool = False, committed: Iterable[Path] = ()
+    ) -> None:
         self.results = results
         self.single = results / NAME
-        folders = () if single else (results, *results.glob("repeats-*"), experiments_dir())
+        folders = () if single else (results, *results.glob("repeats-*"))
         self._others = [path for folder in folders for path in sorted(folder.glob(f"*/{NAME}"))]
+        self._others += committed
 
     @cached_property
     def files(self) -> dict[Path, dict[Identity, Record]]:

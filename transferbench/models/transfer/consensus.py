@@ -193,7 +193,7 @@ def agreed_shares(problem: Problem, strength: float, width: float, seed: int) ->
         counts = np.clip(np.rint(tried * n), 1, n - 1).astype(int).tolist()
         sign, z = np.where(y == k, 1.0, -1.0), []
         for count in counts:
-            w, _ = tsvm.transduce(X, sign, T, count, 1.0, levels, balance=True, tol=1e-2)
+            *_, (w, _) = tsvm.transduce(X, sign, T, count, 1.0, levels, balance=True, tol=1e-2)
             f = tsvm.values(T, w)
             z.append(np.mean([agreement(f, q[:, k], count) for q in member_places]))
         objective = (STEPS / width) ** 2 / 2 - strength * np.array(z)

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterator
 from typing import Annotated
 
 import numpy as np
@@ -38,10 +39,10 @@ import scipy.sparse as sp
 from annotated_types import Gt, Le, Lt
 
 from transferbench.artefacts import artefact
-from transferbench.core.documents import score_targets, seen_rows, stack_matrices
+from transferbench.core.documents import seen_rows, stack_matrices
 from transferbench.core.priors import class_priors
 from transferbench.parameters import Count, Positive, Prior
-from transferbench.problem import Domain, Fit, Matrix, Problem
+from transferbench.problem import Fit, Matrix, Problem, Watch
 
 #: Passes of LIBLINEAR over the documents before pivoting is tried.
 PASSES = 1000
@@ -61,6 +62,7 @@ def fit(
     pairs: Count | None = None,
     prior: Prior = "source",
     tol: Positive = 1e-2,
+    watch: Watch | None = None,
 ) -> Fit:
     """Fit TSVM.
 
@@ -86,29 +88,35 @@ def fit(
     Returns
     -------
     Fit
-        Decision values (n, c) of every target, and the labels of every source.
+        Decision values (n, c) of every target, and the labels of every source. An iteration is the
+        training at one C*, of one class and target.
     """
     X, y = seen_rows(problem)
     c = len(problem.classes)
     priors = class_priors(problem, prior, C)
-    levels = schedule(C, start, factor)
-
-    def score(i: int, domain: Domain) -> np.ndarray:
-        T, shares = domain.X[np.flatnonzero(~domain.seen)], priors.by_domain[i]
-        scores = np.full((len(domain.seen), c), -np.inf)
-        for k in [1] if c == 2 else np.unique(y):
+    levels, classes = schedule(C, start, factor), [1] if c == 2 else np.unique(y)
+    planned = len(problem.targets) * len(classes) * len(levels)
+    result, trace = [domain.Y for domain in problem.domains], list[float]()
+    for i, (domain, shares) in enumerate(zip(problem.domains, priors.by_domain, strict=True)):
+        if domain.seen.all():
+            continue
+        T = domain.X[np.flatnonzero(~domain.seen)]
+        scores = result[i] = np.full((len(domain.seen), c), -np.inf)
+        for k in classes:
             sign = np.where(y == k, 1.0, -1.0)
             positives = round(T.shape[0] * (1 / c if shares is None else shares[k]))
-            w, _ = transduce(
+            for w, objectives in transduce(
                 X, sign, T, positives, C, levels, balance=balance, pairs=pairs, tol=tol
-            )
-            scores[:, k] = values(domain.X, w)
-        if c == 2:
-            scores[:, 0] = -scores[:, 1]
+            ):
+                scores[:, k] = values(domain.X, w)
+                if c == 2:
+                    scores[:, 0] = -scores[:, 1]
+                trace.append(objectives[-1])
+                if watch:
+                    watch(len(trace), planned, tuple(result))
         missing = np.isinf(scores)  # classes without labelled documents are never the best
-        return np.where(missing, scores[~missing].min() - 1, scores)
-
-    return Fit(score_targets(problem, score), diagnostics=priors.diagnostics)
+        result[i] = np.where(missing, scores[~missing].min() - 1, scores)
+    return Fit(tuple(result), tuple(trace), diagnostics=priors.diagnostics)
 
 
 def schedule(C: float, start: float, factor: float) -> np.ndarray:
@@ -117,7 +125,6 @@ def schedule(C: float, start: float, factor: float) -> np.ndarray:
     return np.asarray(C * np.minimum(start * factor ** np.arange(steps + 1), 1.0))
 
 
-@artefact
 def transduce(
     X: Matrix,
     sign: np.ndarray,
@@ -129,10 +136,10 @@ def transduce(
     balance: bool = False,
     pairs: int | None = None,
     tol: float = 1e-4,
-) -> tuple[np.ndarray, list[list[float]]]:
-    """Return w and b (d + 1,) for X (n, d) with signs (n,) ±1 and T (u, d), `positives` of them +1.
+) -> Iterator[tuple[np.ndarray, list[float]]]:
+    """Yield w and b (d + 1,) for X (n, d) with signs (n,) ±1 and T (u, d), `positives` of them +1.
 
-    Also return the objective after each training, a decreasing list for each C* in `levels`.
+    Yield them for each C* in `levels`, with the objective after each training there, which falls.
 
     Parameters
     ----------
@@ -143,29 +150,51 @@ def transduce(
     both = stack_matrices([X, T])
     both = stack_matrices([both, np.ones((n + u, 1))], axis=1).astype(float)  # w ends with b
     ratio = (u - positives) / positives if balance and positives else 1.0
-    weight = np.full(n + u, C)
-    best = _train(both[:n], sign, weight[:n], tol)
-    objectives = []
-    target_sign = largest(values(T, best), positives)
+    w = artefact(_train)(both[:n], sign, np.full(n, C), tol)
+    target_sign = largest(values(T, w), positives)
     for level in levels:
-        at_level = [np.inf]
-        while True:
-            y = np.append(sign, target_sign)
-            weight[n:] = np.where(target_sign > 0, level * ratio, level)
-            w = _train(both, y, weight, tol, best)
-            f = both @ w
-            objective = float(w @ w / 2 + weight @ np.maximum(0, 1 - y * f))
-            # The machine is optimal only up to a tolerance. Near the minimum the objective may
-            # therefore rise a little; then stop.
-            if objective >= at_level[-1]:
-                break
-            best = w
-            at_level.append(objective)
-            target_sign = _switch(target_sign, f[n:], pairs)
-            if np.mean(target_sign != y[n:]) <= tol / 10:
-                break
-        objectives.append(at_level[1:])
-    return best, objectives
+        w, target_sign, objectives = _at_level(
+            both, sign, target_sign, w, C, level, level * ratio, pairs, tol
+        )
+        yield w, objectives
+
+
+@artefact
+def _at_level(
+    both: Matrix,
+    sign: np.ndarray,
+    target_sign: np.ndarray,
+    start: np.ndarray,
+    C: float,
+    negative: float,
+    positive: float,
+    pairs: int | None,
+    tol: float,
+) -> tuple[np.ndarray, np.ndarray, list[float]]:
+    """Switch signs at one C* while that lowers the objective; see `transduce`.
+
+    both: X above T, with a column of ones (n + u, d + 1). start: w and b before.
+    negative, positive: C_j of the signs.
+    Return w and b (d + 1,), the signs (u,) of T and the objective after each training.
+    """
+    n = len(sign)
+    best, objectives = start, list[float]()
+    while True:
+        y = np.append(sign, target_sign)
+        weight = np.append(np.full(n, C), np.where(target_sign > 0, positive, negative))
+        w = _train(both, y, weight, tol, best)
+        f = both @ w
+        objective = float(w @ w / 2 + weight @ np.maximum(0, 1 - y * f))
+        # The machine is optimal only up to a tolerance. Near the minimum the objective may
+        # therefore rise a little; then stop.
+        if objectives and objective >= objectives[-1]:
+            break
+        best = w
+        objectives.append(objective)
+        target_sign = _switch(target_sign, f[n:], pairs)
+        if np.mean(target_sign != y[n:]) <= tol / 10:
+            break
+    return best, target_sign, objectives
 
 
 def _switch(sign: np.ndarray, f: np.ndarray, pairs: int | None) -> np.ndarray:
