@@ -17,6 +17,7 @@ from conftest import make_clustering, make_multilabel, make_problem
 
 import transferbench
 from transferbench import models, parameters
+from transferbench.errors import Unavailable
 from transferbench.problem import Domain, Fit, Problem
 
 MAKE = {"transfer": make_problem, "clustering": make_clustering, "multilabel": make_multilabel}
@@ -135,6 +136,8 @@ def solve(name: str, problem: Problem, **params: Any) -> tuple[Fit | None, bool]
         warnings.simplefilter("always")
         try:
             fit = transferbench.fit(name, problem, seed=3, **small_params(name, few=True) | params)
+        except Unavailable:
+            raise
         except REFUSALS as error:
             fit, text = None, str(error).strip()
             if not text or "\n" in text:
