@@ -4,7 +4,7 @@
 stored and reused; elsewhere the decorator only calls it. The key of a result is a digest of
 
     name and code of the function │ every argument: arrays by type, layout and content
-    versions of libraries, processor and number of threads, on which rounding depends
+    versions of libraries and processor, on which rounding depends
 
 so an artefact never becomes stale, and equal content shares it whatever the task or model. A file
 is the SHA-256 of an npz, then the npz, without pickle. A file that is missing, damaged or cannot be
@@ -98,13 +98,10 @@ def artefact(function: Callable[P, R]) -> Callable[P, R]:
 
 
 @contextmanager
-def use(folder: Folder | None, threads: int = 1) -> Iterator[ArtefactCosts]:
-    """Store and reuse artefacts in the block; without an existing folder, do nothing.
-
-    threads: number of threads of the numerical libraries, part of the keys.
-    """
+def use(folder: Folder | None) -> Iterator[ArtefactCosts]:
+    """Store and reuse artefacts in the block; without an existing folder, do nothing."""
     costs = ArtefactCosts()
-    token = _cache.set(_Cache(folder, threads, costs) if folder and folder.path.is_dir() else None)
+    token = _cache.set(_Cache(folder, costs) if folder and folder.path.is_dir() else None)
     try:
         yield costs
     finally:
@@ -131,7 +128,6 @@ def installed(*names: str) -> dict[str, str]:
 @dataclass(frozen=True)
 class _Cache:
     folder: Folder
-    threads: int
     costs: ArtefactCosts
 
     def get(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -161,7 +157,7 @@ class _Cache:
         code = fingerprint(Path(inspect.getfile(function)))
         name = f"{function.__module__}.{function.__qualname__}"
         arrays: list[np.ndarray] = []
-        parts = [name, code, environment(), self.threads, *bound.arguments.items()]
+        parts = [name, code, environment(), *bound.arguments.items()]
         packed = _pack(parts, arrays)
         # Sums may be rounded otherwise in another layout, so strides are part of the key.
         layouts = [(array.dtype.str, array.shape, array.strides) for array in arrays]
