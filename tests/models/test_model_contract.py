@@ -108,8 +108,10 @@ def test_the_same_seed_gives_the_same_scores(name, tmp_path, monkeypatch):
     monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0.0)
     problem, _, plain, calls = fitted(name)
     before = content(problem)
-    for threads in (3, 1):  # the first fit makes the artefacts, the second reuses them
-        with artefacts.use(artefacts.Folder(tmp_path, 2**30)) as usage, use_threads(threads):
+    folder, memory = artefacts.Folder(tmp_path, 2**30), {}
+    # The first fit makes the artefacts, the second reuses them.
+    for store, threads in ((memory, 2), (memory, 1), (folder, 3), (folder, 1)):
+        with artefacts.use(store) as usage, use_threads(threads):
             fit = run(name, problem)
         assert [F.tobytes() for F in fit.scores] == [F.tobytes() for F in plain.scores]
         assert fit.trace == plain.trace
