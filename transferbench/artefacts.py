@@ -4,7 +4,7 @@
 stored and reused; elsewhere the decorator only calls it. The key of a result is a digest of
 
     name and code of the function │ every argument: arrays by type, layout and content
-    versions of libraries, processor and number of threads, on which rounding depends
+    versions of libraries and processor, on which rounding depends
 
 so an artefact never becomes stale, and equal content shares it whatever the task or model. A file
 is the SHA-256 of an npz, then the npz, without pickle. A file that is missing, damaged or cannot be
@@ -28,7 +28,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -60,6 +60,10 @@ class Folder:
 
     path: Path
     max_bytes: int
+
+
+#: Results and the seconds that they took, by name; for the models that one command compares.
+Memory: TypeAlias = dict[str, tuple[Any, float]]
 
 
 @dataclass
@@ -98,13 +102,11 @@ def artefact(function: Callable[P, R]) -> Callable[P, R]:
 
 
 @contextmanager
-def use(folder: Folder | None, threads: int = 1) -> Iterator[ArtefactCosts]:
-    """Store and reuse artefacts in the block; without an existing folder, do nothing.
-
-    threads: number of threads of the numerical libraries, part of the keys.
-    """
+def use(store: Folder | Memory | None) -> Iterator[ArtefactCosts]:
+    """Store and reuse artefacts in the block; do nothing if there is no store or no such folder."""
     costs = ArtefactCosts()
-    token = _cache.set(_Cache(folder, threads, costs) if folder and folder.path.is_dir() else None)
+    exists = store.path.is_dir() if isinstance(store, Folder) else store is not None
+    token = _cache.set(_Cache(store, costs) if store is not None and exists else None)
     try:
         yield costs
     finally:
@@ -130,16 +132,18 @@ def installed(*names: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class _Cache:
-    folder: Folder
-    threads: int
+    store: Folder | Memory
     costs: ArtefactCosts
 
     def get(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Return the stored result of a call, or call the function and store its result."""
         name = f"{function.__name__}-{self._key(function, args, kwargs)}.artefact"
-        path = self.folder.path / name
-        with suppress(Exception):  # whatever is wrong with the file, make it again
-            result, cost, peak = read_value(path, function.__globals__)
+        store = self.store
+        with suppress(Exception):  # if it is missing, or whatever is wrong with the file
+            if isinstance(store, Folder):
+                result, cost, peak = read_value(store.path / name, function.__globals__)
+            else:
+                result, cost, peak = *store[name], 0.0
             self.costs.reused += cost
             self.costs.peak_mib = max(self.costs.peak_mib, peak)
             return result
@@ -147,10 +151,12 @@ class _Cache:
         result = function(*args, **kwargs)
         # Artefacts that the function itself reused count as if made here.
         cost = time.perf_counter() + self.costs.reused - start
-        if cost >= LEAST_SECONDS:
+        if not isinstance(store, Folder):
+            store[name] = result, cost
+        elif cost >= LEAST_SECONDS:
             # A full disk, a folder that is read-only, a result of another type.
             with suppress(UserError, MemoryError, NotImplementedError):
-                self._write(path, result, cost)
+                _write(store, name, result, cost)
         return result
 
     def _key(
@@ -161,7 +167,7 @@ class _Cache:
         code = fingerprint(Path(inspect.getfile(function)))
         name = f"{function.__module__}.{function.__qualname__}"
         arrays: list[np.ndarray] = []
-        parts = [name, code, environment(), self.threads, *bound.arguments.items()]
+        parts = [name, code, environment(), *bound.arguments.items()]
         packed = _pack(parts, arrays)
         # Sums may be rounded otherwise in another layout, so strides are part of the key.
         layouts = [(array.dtype.str, array.shape, array.strides) for array in arrays]
@@ -171,26 +177,24 @@ class _Cache:
             digest.update(np.ascontiguousarray(ordered).reshape(-1).data)
         return digest.hexdigest()[:32]
 
-    def _write(self, path: Path, result: Any, cost: float) -> None:
-        with writing(path) as temporary:
-            write_arrays(temporary, None, (result, cost, peak_mib() or 0.0))
-            if temporary.stat().st_size > self.folder.max_bytes:
-                raise UserError(f"{path} has no room in its folder.")
-        self._make_room()
 
-    def _make_room(self) -> None:
-        """Remove the oldest artefacts until the others have room."""
-        files = []
-        for path in self.folder.path.glob(f"{NAMES}*"):  # also what a killed process left
-            with suppress(OSError):  # another process removed it
-                files.append((path.stat().st_mtime, path.stat().st_size, path))
-        excess = sum(size for _, size, _ in files) - self.folder.max_bytes
-        for _, size, path in sorted(files):
-            if excess <= 0:
-                return
-            with suppress(OSError):
-                path.unlink()
-                excess -= size
+def _write(folder: Folder, name: str, result: Any, cost: float) -> None:
+    """Write an artefact, and remove the oldest until the others have room."""
+    with writing(folder.path / name) as temporary:
+        write_arrays(temporary, None, (result, cost, peak_mib() or 0.0))
+        if temporary.stat().st_size > folder.max_bytes:
+            raise UserError(f"{folder.path / name} has no room in its folder.")
+    files = []
+    for path in folder.path.glob(f"{NAMES}*"):  # also what a killed process left
+        with suppress(OSError):  # another process removed it
+            files.append((path.stat().st_mtime, path.stat().st_size, path))
+    excess = sum(size for _, size, _ in files) - folder.max_bytes
+    for _, size, path in sorted(files):
+        if excess <= 0:
+            return
+        with suppress(OSError):
+            path.unlink()
+            excess -= size
 
 
 _cache: ContextVar[_Cache | None] = ContextVar("artefacts", default=None)

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -37,7 +36,7 @@ def writing(path: Path) -> Iterator[Path]:
         target = Path(os.path.realpath(path))
         mode = file_mode(target)
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+        temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
         try:
             temporary.touch(mode, exist_ok=False)
             if target.exists():

@@ -3,15 +3,29 @@
 A plug-in that is broken is reported by name, once, and left out; all others work.
 """
 
+from __future__ import annotations
+
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from importlib.metadata import EntryPoint
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from transferbench.messages import reason, shorten
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+
+@cache
+def points() -> Any:  # of a type that depends on the version of Python
+    """Return the entry points of all installed packages; slow once in a process."""
+    from importlib.metadata import entry_points
+
+    return entry_points()
 
 
 def origin(point: EntryPoint) -> Path:

@@ -105,40 +105,39 @@ def test_a_result_comes_back_with_its_types_and_layouts(folder, X):
 
 
 OTHERS = {
-    "nothing": lambda X: (slow, (X,), {}, 1),
-    "data": lambda X: (slow, (X + 1e-15,), {}, 1),
-    "dtype": lambda X: (slow, (X.astype(np.float32),), {}, 1),
-    "shape": lambda X: (slow, (X.reshape(6, 4),), {}, 1),
-    "layout": lambda X: (slow, (np.asfortranarray(X),), {}, 1),
-    "ones by rows": lambda _: (slow, (np.ones((4, 4)),), {}, 1),
-    "ones by columns": lambda _: (slow, (np.ones((4, 4), order="F"),), {}, 1),
-    "sparse": lambda X: (slow, (sp.csr_array(X),), {}, 1),
-    "transposed": lambda X: (slow, (sp.csr_array(X.T).T,), {}, 1),
-    "parameter": lambda X: (slow, (X, 2), {}, 1),
-    "type of parameter": lambda X: (slow, (X, 1.0), {}, 1),
-    "keyword": lambda X: (slow, (X,), {"pause": 0.01}, 1),
-    "function": lambda X: (outer, (X, 0.0), {}, 1),
-    "threads": lambda X: (slow, (X,), {}, 2),
+    "nothing": lambda X: (slow, (X,), {}),
+    "data": lambda X: (slow, (X + 1e-15,), {}),
+    "dtype": lambda X: (slow, (X.astype(np.float32),), {}),
+    "shape": lambda X: (slow, (X.reshape(6, 4),), {}),
+    "layout": lambda X: (slow, (np.asfortranarray(X),), {}),
+    "ones by rows": lambda _: (slow, (np.ones((4, 4)),), {}),
+    "ones by columns": lambda _: (slow, (np.ones((4, 4), order="F"),), {}),
+    "sparse": lambda X: (slow, (sp.csr_array(X),), {}),
+    "transposed": lambda X: (slow, (sp.csr_array(X.T).T,), {}),
+    "parameter": lambda X: (slow, (X, 2), {}),
+    "type of parameter": lambda X: (slow, (X, 1.0), {}),
+    "keyword": lambda X: (slow, (X,), {"pause": 0.01}),
+    "function": lambda X: (outer, (X, 0.0), {}),
 }
 
 
 def test_the_key_depends_on_everything_that_the_result_depends_on(folder, X, monkeypatch):
-    def make(function, args, kwargs, threads):
-        with use(folder, threads):
+    def make(function, args, kwargs):
+        with use(folder):
             function(*args, **kwargs)
         return {path.name for path in folder.path.iterdir()}
 
-    known = make(slow, (X,), {}, 1)
+    known = make(slow, (X,), {})
     for name, other in OTHERS.items():
         names = make(*other(X))
         assert (names == known) == (name == "nothing"), name
         known = names
-    assert make(slow, (X.copy(), 1), {"pause": 0.0}, 1) == known  # other objects, same content
+    assert make(slow, (X.copy(), 1), {"pause": 0.0}) == known  # other objects, same content
     monkeypatch.setattr(artefacts, "fingerprint", lambda path: "edited")
-    names = make(slow, (X,), {}, 1)
+    names = make(slow, (X,), {})
     assert len(names) == len(known) + 1
     monkeypatch.setattr(artefacts, "environment", lambda: ["numpy 99"])
-    assert len(make(slow, (X,), {}, 1)) == len(names) + 1
+    assert len(make(slow, (X,), {})) == len(names) + 1
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,12 @@ import scipy.sparse as sp
 from oracles import Objective
 
 from transferbench.core.graph import Graph
-from transferbench.core.nmtf import NMTF, Factor, Term, Tie, by_rows, product
+from transferbench.core.nmtf import NMTF, Factor, Term, Tie, by_rows
+from transferbench.core.parallel import use_threads
 from transferbench.core.scale import (
     drop_empty_columns,
     frobenius_one,
+    product,
     rows_sum_one,
     scale_to_one,
     sum_one,
@@ -149,13 +151,17 @@ def test_zeros_stay_zero_without_a_graph_and_fixed_factors_stay():
     np.testing.assert_array_equal(F["Vs"].value, fixed)
 
 
-def test_the_size_of_blocks_does_not_change_an_update(monkeypatch):
+def test_neither_the_size_of_blocks_nor_threads_change_an_update(monkeypatch):
     (one, _), (two, _) = system(), system()
     one.update(*one.factors)
     monkeypatch.setattr("transferbench.core.nmtf.BLOCK", 3 * K)
     two.update(*two.factors)
-    for a, b in zip(one.factors, two.factors, strict=True):
+    three, _ = system()
+    with use_threads(3):
+        three.update(*three.factors)
+    for a, b, c in zip(one.factors, two.factors, three.factors, strict=True):
         np.testing.assert_allclose(b.value, a.value, rtol=1e-12)
+        assert (b.value == c.value).all()
 
 
 @pytest.mark.parametrize("sparse", [True, False])

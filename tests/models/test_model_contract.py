@@ -31,6 +31,7 @@ from contract import (
 import transferbench
 from transferbench import artefacts, models, parameters
 from transferbench.core import graph
+from transferbench.core.parallel import use_threads
 from transferbench.errors import Unavailable
 from transferbench.measures import evaluate
 from transferbench.problem import Domain, Fit, Problem, Truth
@@ -103,12 +104,14 @@ def test_scores_have_the_right_shape_and_beat_guessing(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_same_seed_gives_the_same_scores(name, tmp_path, monkeypatch):
-    """Watched or not, with artefacts that are made or reused; the problem stays as it was."""
+    """Watched or not, with artefacts made or reused, and threads; the problem stays as it was."""
     monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0.0)
     problem, _, plain, calls = fitted(name)
     before = content(problem)
-    for _ in range(2):  # the first fit makes the artefacts, the second reuses them
-        with artefacts.use(artefacts.Folder(tmp_path, 2**30)) as usage:
+    folder, memory = artefacts.Folder(tmp_path, 2**30), {}
+    # The first fit makes the artefacts, the second reuses them.
+    for store, threads in ((memory, 2), (memory, 1), (folder, 3), (folder, 1)):
+        with artefacts.use(store) as usage, use_threads(threads):
             fit = run(name, problem)
         assert [F.tobytes() for F in fit.scores] == [F.tobytes() for F in plain.scores]
         assert fit.trace == plain.trace

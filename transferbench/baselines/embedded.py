@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import erf
 
 from transferbench.baselines import need
 from transferbench.datasets import newsgroups, originals
@@ -111,6 +110,8 @@ def embed(texts: Sequence[str], weights: Path, tokenizer: Path) -> np.ndarray:
 
 def _encode(W: Weights, ids: np.ndarray) -> np.ndarray:
     """Return the embeddings (b, 384) of b texts of L word pieces each, ids (b, L)."""
+    from scipy.special import erf  # slow to import, and this module is read for its tasks
+
     table = "embeddings.{}_embeddings.weight".format
     x = W[table("word")][ids] + W[table("position")][: ids.shape[1]] + W[table("token_type")][0]
     x = _normalize(W, "embeddings.LayerNorm", x)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transferbench import models, parameters
+from transferbench import artefacts, models, parameters
 from transferbench.choose import sample as sampling
 from transferbench.choose.advice import NO_EVIDENCE, Choice, choose, choose_by_sample
 from transferbench.choose.doubts import check_data, check_fit
@@ -200,9 +200,10 @@ def compare(problem: Problem, plans: Iterable[FitPlan], sample: Truth | None = N
     """
     entries: dict[str, Entry] = {}
     seeds: dict[str, tuple[int, ...]] = {}
+    memory: artefacts.Memory = {}
     for planned in plans:
         seeds[planned.model] = tuple(seed or 0 for seed in planned.seeds)
-        entry = fit_plan(problem, planned)
+        entry = fit_plan(problem, planned, memory)
         if not entry.fits and not entries:
             raise UserError(f"{entry.model}: {entry.doubts[0]}.")
         entries[entry.model] = entry
@@ -222,8 +223,11 @@ def compare(problem: Problem, plans: Iterable[FitPlan], sample: Truth | None = N
     return Comparison(problem, entries, tuple(check_data(problem)), choice)
 
 
-def fit_plan(problem: Problem, planned: FitPlan) -> Entry:
-    """Fit a model with each of its seeds; a model that cannot be fitted has a doubt instead."""
+def fit_plan(problem: Problem, planned: FitPlan, memory: artefacts.Memory) -> Entry:
+    """Fit a model with each of its seeds; a model that cannot be fitted has a doubt instead.
+
+    memory: graphs, starts and others that models share.
+    """
 
     def failed(text: str) -> Entry:
         return Entry(planned.model, planned.params, (), math.nan, (Doubt(text, True),))
@@ -235,8 +239,9 @@ def fit_plan(problem: Problem, planned: FitPlan) -> Entry:
         try:
             for seed in planned.seeds:
                 start = time.perf_counter()
-                fit = fit_in_tasks(problem, partial(fit_one, seed=seed))
-                seconds.append(time.perf_counter() - start)
+                with artefacts.use(memory) as costs:
+                    fit = fit_in_tasks(problem, partial(fit_one, seed=seed))
+                seconds.append(time.perf_counter() - start + costs.reused)
                 if problem.family == "transfer" and fit.columns == "clusters":
                     return failed("it finds clusters, which have no names; choose another model")
                 fits.append(fit)

@@ -44,10 +44,11 @@ class Execution:
 
     jobs: int = option(
         "--jobs", "-j", type=click.IntRange(1), default=1, show_default=True,
-        help="Runs at a time. Rare: --threads and --memory-limit.",
+        help="Runs at a time. Rare: --memory-limit.",
     )  # fmt: skip
-    threads: int = option(
-        "--threads", type=click.IntRange(1), default=1, hidden=True, help="Threads of each run.",
+    threads: int | None = option(
+        "--threads", type=click.IntRange(1), help="Threads of each run; results do not depend on "
+        "it.  [default: all cores for `run` with one job, else 1]",
     )  # fmt: skip
     time_limit: float | None = option("--time-limit", type=seconds, help="Seconds a run may take.")
     memory_limit: float | None = option(
@@ -92,10 +93,13 @@ class Execution:
             echo_table(lines)
             return []
 
+        alone = Limits(threads=None if self.jobs == 1 else 1)
+
         def limits(run: Run) -> Limits:
-            default = default_limits(run) if default_limits else Limits()
+            default = default_limits(run) if default_limits else alone
             memory = int((self.memory_limit or 0) * 2**30) or default.memory
-            return Limits(self.time_limit or default.seconds, memory, self.threads)
+            threads = self.threads or default.threads
+            return Limits(self.time_limit or default.seconds, memory, threads)
 
         if self.rerun == "outdated" and any(map(runner.untraced, runs)):
             message = "runs of your files are repeated: what they use may change"

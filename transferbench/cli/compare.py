@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Sequence
 from itertools import groupby
 from operator import attrgetter
-from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -138,6 +137,8 @@ def _measure(line: Line, name: str, interval: bool) -> str:
     values = line.measures.get(name, ())
     if not values:
         return ""
+    from statistics import fmean, stdev
+
     value = fmean(values)
     if interval and line.scored < MANY_SCORED:
         from transferbench.choose.sample import wilson

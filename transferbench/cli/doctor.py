@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-from importlib import metadata
 
 import click
 
@@ -21,6 +20,7 @@ def command(settings: Settings) -> int:
     come from.
     """
     import platform
+    from importlib import metadata
 
     from transferbench.messages import hide_passwords
     from transferbench.runs.local import total_memory

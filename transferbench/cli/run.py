@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
-from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
 import click
@@ -92,6 +91,8 @@ def command(
 
 def _rows(records: Sequence[Record]) -> list[list[str]]:
     """Return the table: a line for each model and domain."""
+    from statistics import fmean
+
     from transferbench.measures import headings
 
     titles = headings(models.get(records[0].model).family)
@@ -116,6 +117,8 @@ def _rows(records: Sequence[Record]) -> list[list[str]]:
 
 def _mean(values: list[float]) -> str:
     """Return mean and, of several values, standard deviation."""
+    from statistics import fmean, stdev
+
     mean = f"{fmean(values):.2f}"
     return f"{mean} ± {stdev(values):.2f}" if len(values) > 1 else mean
 

@@ -13,8 +13,9 @@ from sparse_dot_topn import sp_matmul_topn
 
 from transferbench.artefacts import artefact
 from transferbench.core import rare_words
+from transferbench.core.parallel import threads
 from transferbench.core.rare_words import Edges, nearest
-from transferbench.core.scale import unit_rows
+from transferbench.core.scale import product, unit_rows
 from transferbench.problem import Matrix
 
 #: How the nearest rows are found. "auto" is exact up to `MAX_EXACT_ROWS` rows.
@@ -146,7 +147,7 @@ def spread(graph: Graph, P: np.ndarray, alpha: float, steps: int) -> np.ndarray:
     S = sp.csr_array(scale @ graph.W @ scale)
     F = P
     for _ in range(steps):
-        F = alpha * (S @ F) + (1 - alpha) * P
+        F = alpha * product(S, F) + (1 - alpha) * P
     return F
 
 
@@ -157,7 +158,7 @@ def _exact_neighbours(A: sp.csr_matrix, B: sp.csr_matrix, todo: np.ndarray, p: i
     # p + 1, because a row is its own nearest neighbour.
     count, threshold = p + 1 + EXTRA, FIRST_THRESHOLD
     while todo.size:
-        top = sp_matmul_topn(A[todo], B, count, sort=True, threshold=threshold)
+        top = sp_matmul_topn(A[todo], B, count, sort=True, threshold=threshold, n_threads=threads())
         again = np.zeros(todo.size, bool)
         if count < n or threshold:
             again = _incomplete(top, p, count, threshold)

@@ -14,7 +14,7 @@ than rows in most X, so its products are faster if it is stored by columns (CSC)
 columns is then read in order, and only one of all rows out of order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.linalg import multi_dot
 from scipy.special import wrightomega
 
+from transferbench.core.parallel import share
 from transferbench.core.scale import entries, inner, norm2
 from transferbench.problem import Matrix
 
@@ -260,12 +261,16 @@ def sampled_product(
     (P, up_P), (Q, up_Q) = _scale_up(P), _scale_up(Q)
     values = np.empty(len(rows), P.dtype)
     step = max(1, CHUNK // P.shape[1])
-    for start in range(0, len(rows), step):
-        part = slice(start, start + step)
-        # mode="clip" skips a bounds check of every index, which costs as much as the product.
-        left = P.take(rows[part], axis=0, mode="clip")
-        right = Q.take(columns[part], axis=0, mode="clip")
-        np.einsum("ij,ij->i", left, right, out=values[part])
+
+    def work(starts: Iterator[int]) -> None:
+        for start in starts:
+            part = slice(start, start + step)
+            # mode="clip" skips a bounds check of every index, which costs as much as the product.
+            left = P.take(rows[part], axis=0, mode="clip")
+            right = Q.take(columns[part], axis=0, mode="clip")
+            np.einsum("ij,ij->i", left, right, out=values[part])
+
+    share(work, range(0, len(rows), step))
     values *= 2.0 ** -(up_P + up_Q)
     return values
 

@@ -23,7 +23,7 @@ reading tall arrays, so each is read as rarely as possible:
 - λ W F is fastest if neighbours in the graph have nearby rows: see `Graph.order`.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Literal
@@ -32,12 +32,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.core.graph import Graph
+from transferbench.core.parallel import share
 from transferbench.core.priors import redistribute
 from transferbench.core.scale import (
+    FEW_COLUMNS,
     Normalize,
     NormalizeAt,
     inner,
     norm2,
+    product,
     scale_columns,
     scale_to_one,
 )
@@ -45,8 +48,8 @@ from transferbench.problem import Fit, Matrix, Watch
 
 #: Entries of a block of rows; three such blocks in float32 fit into a second-level cache.
 BLOCK = 1 << 16
-#: Up to this number of columns, a product is faster column by column.
-FEW_COLUMNS = 3
+#: Rows of a graph's block.
+GRAPH_ROWS = 4096
 
 
 @dataclass(eq=False)
@@ -154,15 +157,16 @@ class NMTF:
         # Terms with the same X share it, and each product Xᵀ V.
         self._X = {id(term.X): by_rows(term.X, self.dtype) for term in self.terms}
         self._norm2 = {i: norm2(X) for i, X in self._X.items()}
-        # λ W by columns, which is faster, and λ times the degrees (rows, 1).
-        self._graphs = {
-            factor: (
-                by_rows(factor.graph.W * factor.graph_weight, self.dtype).T,
-                (factor.graph.degree * factor.graph_weight).astype(self.dtype)[:, None],
-            )
-            for factor in self.factors
-            if factor.graph is not None and factor.graph_weight
-        }
+        # Blocks of rows of λ W, by columns, which is faster, and λ times the degrees (rows, 1).
+        self._graphs: dict[Factor, tuple[list[Matrix], np.ndarray]] = {}
+        for factor in self.factors:
+            if factor.graph is not None and factor.graph_weight:
+                W = by_rows(factor.graph.W * factor.graph_weight, self.dtype)
+                few = factor.value.shape[1] <= FEW_COLUMNS
+                starts = range(0, 0 if few else len(factor.value), GRAPH_ROWS)
+                blocks = [sp.csc_array(W[start : start + GRAPH_ROWS]) for start in starts]
+                degree = (factor.graph.degree * factor.graph_weight).astype(self.dtype)
+                self._graphs[factor] = blocks or [W.T], degree[:, None]
         self._cache: dict[Hashable, tuple[tuple[int, ...], np.ndarray]] = {}
 
     def _cached(
@@ -216,8 +220,21 @@ class NMTF:
 
     def _WF(self, F: Factor) -> np.ndarray:
         """Return λ W F, with the shape of F."""
-        W, _ = self._graphs[F]
-        return self._cached(("WF", F), [F], lambda out: product(W, F.value, out))
+        blocks, _ = self._graphs[F]
+
+        def compute(out: np.ndarray | None) -> np.ndarray:
+            if len(blocks) == 1:
+                return product(blocks[0], F.value, out)
+            WF = np.empty_like(F.value) if out is None else out
+
+            def work(numbers: Iterator[int]) -> None:
+                for i in numbers:
+                    WF[i * GRAPH_ROWS : (i + 1) * GRAPH_ROWS] = blocks[i] @ F.value
+
+            share(work, range(len(blocks)))
+            return WF
+
+        return self._cached(("WF", F), [F], compute)
 
     def objective(self) -> float:
         """Return the objective at the current factors, summed in float64 in trace form."""
@@ -287,26 +304,30 @@ class NMTF:
         targets = self.tie_targets(F)
         (P, Q, R), *further = contributions
         step = max(1, BLOCK // max(1, F.value.shape[1]))
-        buffers = [np.empty_like(F.value[:step]) for _ in range(3)]
-        for start in range(0, len(F.value), step):
-            rows = slice(start, start + step)
-            f = F.value[rows]
-            num, den, pull = (buffer[: len(f)] for buffer in buffers)
-            np.matmul(P[rows], R, out=num)
-            np.matmul(Q[rows], R, out=den)
-            for P2, Q2, R2 in further:
-                num += np.matmul(P2[rows], R2, out=pull)
-                den += np.matmul(Q2[rows], R2, out=pull)
-            if WF is not None and degree is not None:
-                num += WF[rows]
-                den += np.multiply(degree[rows], f, out=pull)
-            for weight, target in targets:
-                num += np.multiply(weight, target[rows], out=pull)
-                den += np.multiply(weight, f, out=pull)
-            den += self.tiny  # so that 0/0 becomes 0
-            num /= den
-            np.sqrt(num, out=num)
-            f *= num
+
+        def work(starts: Iterator[int]) -> None:
+            buffers = [np.empty_like(F.value[:step]) for _ in range(3)]
+            for start in starts:
+                rows = slice(start, start + step)
+                f = F.value[rows]
+                num, den, pull = (buffer[: len(f)] for buffer in buffers)
+                np.matmul(P[rows], R, out=num)
+                np.matmul(Q[rows], R, out=den)
+                for P2, Q2, R2 in further:
+                    num += np.matmul(P2[rows], R2, out=pull)
+                    den += np.matmul(Q2[rows], R2, out=pull)
+                if WF is not None and degree is not None:
+                    num += WF[rows]
+                    den += np.multiply(degree[rows], f, out=pull)
+                for weight, target in targets:
+                    num += np.multiply(weight, target[rows], out=pull)
+                    den += np.multiply(weight, f, out=pull)
+                den += self.tiny  # so that 0/0 becomes 0
+                num /= den
+                np.sqrt(num, out=num)
+                f *= num
+
+        share(work, range(0, len(F.value), step))
         F.version += 1
 
     def _normalize(self, factors: Iterable[Factor]) -> None:
@@ -371,20 +392,3 @@ def by_rows(X: Matrix, dtype: np.dtype) -> Matrix:
     index = sp.get_index_dtype(maxval=max(X.nnz, X.shape[1]))
     parts = X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)
     return sp.csr_array(parts, shape=X.shape)
-
-
-def product(X: Matrix, B: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """Return X B, stored as B; with few columns column by column, which is faster.
-
-    `out` may be written over and returned.
-    """
-    few = B.shape[1] <= FEW_COLUMNS
-    if sp.issparse(X) and not few:
-        return np.asarray(X @ B, order="F" if B.flags.f_contiguous else "C")
-    XB = np.empty((X.shape[0], B.shape[1]), B.dtype, order="F") if out is None else out
-    if few:
-        for j, column in enumerate(B.T.copy()):
-            XB[:, j] = X @ column
-    else:
-        np.matmul(X, B, out=XB)
-    return XB

@@ -2,13 +2,14 @@
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.core.parallel import share, threads
 from transferbench.problem import Matrix, Problem
 
 Normalize = Literal["columns", "rows"]
@@ -19,6 +20,8 @@ NormalizeAt = Literal["update", "domain"]
 SAFE_ENTRIES = 2.0**-40, 2.0**40
 #: Root mean squares of the lengths of documents for which fixed penalties and widths are made.
 USUAL_LENGTHS = 1e-3, 1e4
+#: Up to this number of columns, a product is faster column by column.
+FEW_COLUMNS = 3
 REMEDY = "scale your data, for instance each document to length one."
 
 
@@ -80,6 +83,30 @@ SCALES: dict[str, Callable[[Matrix], Matrix]] = {
     "sum": sum_one,
     "none": lambda X: X,
 }
+
+
+def product(X: Matrix, B: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Return X B, stored as B; with few columns column by column, which is faster.
+
+    Threads share the columns. `out` may be written over and returned.
+    """
+    c, sparse = B.shape[1], sp.issparse(X)
+    few = c <= FEW_COLUMNS
+    order: Literal["C", "F"] = "F" if few or not sparse or B.flags.f_contiguous else "C"
+    if sparse and not few and threads() == 1:
+        return np.asarray(X @ B, order=order)
+    XB = np.empty((X.shape[0], c), B.dtype, order) if out is None else out
+    if not sparse and not few:
+        return np.matmul(X, B, out=XB)
+    width = 1 if few else -(-c // threads())
+
+    def work(starts: Iterator[int]) -> None:
+        for start in starts:
+            columns = start if few else slice(start, start + width)
+            XB[:, columns] = X @ B[:, columns].copy()
+
+    share(work, range(0, c, width))
+    return XB
 
 
 def drop_empty_columns(X: Matrix) -> Matrix:

@@ -16,7 +16,6 @@ Other packages add datasets by entry points in the group `transferbench.datasets
 import importlib
 import json
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -33,7 +32,7 @@ def modules() -> dict[str, ModuleType]:
     """Return the dataset modules by name (the file's, with hyphens)."""
     stems = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
     by_name = {s.replace("_", "-"): importlib.import_module(f"{__name__}.{s}") for s in stems}
-    for point in entry_points(group="transferbench.datasets"):
+    for point in plugins.points().select(group="transferbench.datasets"):
         with plugins.left_out_if_broken(point.name):
             module = point.load()
             for name in ("FILES", "TASKS", "build"):

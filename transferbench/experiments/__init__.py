@@ -52,7 +52,7 @@ def titles(results: Path | None = None) -> dict[str, str]:
 
     The title of a damaged file of the user is what is wrong with it.
     """
-    by_name = {name: _title(path(name)) for name in names()}
+    by_name = {name: _title(settings.experiments_dir() / f"{name}.yaml", 1) for name in names()}
     for name in own_names(results) if results else ():
         try:
             by_name[name] = _title(path(name, results))
@@ -61,12 +61,14 @@ def titles(results: Path | None = None) -> dict[str, str]:
     return by_name
 
 
-def _title(file: Path) -> str:
+def _title(file: Path, lines: int | None = None) -> str:
+    """Return the title in the first lines of a file, by default in all."""
     from transferbench import strict_yaml
 
-    data, lines = strict_yaml.load(file)
+    text = "".join(strict_yaml.read_text(file).splitlines(keepends=True)[:lines])
+    data, places = strict_yaml.read(text, file)
     if not isinstance(data, dict) or "title" not in data:
-        raise lines.error((), "missing key title.")
+        raise places.error((), "missing key title.")
     return str(data["title"])
 
 

@@ -176,10 +176,10 @@ class Limit(StrictModel):
     seconds: Positive = 3600.0
     memory_gib: Positive | None = None
 
-    def each(self, threads: int = 1) -> Limits:
-        """Return the limits of a run with so many threads."""
+    def each(self) -> Limits:
+        """Return the limits of a run."""
         memory = int(self.memory_gib * 2**30) if self.memory_gib else None
-        return Limits(self.seconds, memory, threads)
+        return Limits(self.seconds, memory)
 
 
 class Levels(StrictModel):

@@ -22,7 +22,6 @@ from collections.abc import Callable
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,7 +61,7 @@ def registry() -> dict[str, Model]:
         for file in sorted((FOLDER / family).glob("[!_]*.py")):
             name = file.stem.replace("_", "-")
             models[name] = Model(name, family, f"{__name__}.{family}.{file.stem}", file)
-        for point in entry_points(group=f"{__name__}.{family}"):
+        for point in plugins.points().select(group=f"{__name__}.{family}"):
             with plugins.left_out_if_broken(point.name):
                 path = plugins.origin(point)
                 summary(path)  # raises SyntaxError
@@ -149,7 +148,7 @@ def load(name: str) -> Callable[..., Fit]:
 def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch | None) -> Fit:
     """Fit a model with checked parameters, and with those of seed and watch that it takes.
 
-    Warn of numbers of an unusual scale.
+    It uses all cores, see `use_threads`. Warn of numbers of an unusual scale.
 
     Raises
     ------
@@ -159,6 +158,7 @@ def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch 
         For a problem that the model cannot solve, or if its fit is not one of this problem, see
         `check_fit`.
     """
+    from transferbench.core.parallel import use_threads
     from transferbench.core.scale import warn_unusual_scale
 
     if seed is not None and not (isinstance(seed, Integral) and 0 <= int(seed) < 2**32):
@@ -167,7 +167,8 @@ def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch 
     arguments = inspect.signature(function).parameters
     optional = {"seed": seed, "watch": watch}
     passed = {n: v for n, v in optional.items() if n in arguments}
-    result = function(warn_unusual_scale(problem, stacklevel=3), **params, **passed)
+    with use_threads():
+        result = function(warn_unusual_scale(problem, stacklevel=3), **params, **passed)
     check_fit(name, problem, result)
     return result
 

@@ -30,11 +30,11 @@ Documents = Mapping[tuple[str, str, str], np.ndarray]
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a run: seconds and bytes of memory (None: no limit), and number of threads."""
+    """Limits of a run: seconds and bytes of memory (None: no limit), and threads (None: all)."""
 
     seconds: float | None = 3600.0
     memory: int | None = None
-    threads: int = 1
+    threads: int | None = 1
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Record:
         Largest resident memory in MiB, of this process and of those that made the artefacts it
         reused; None if the system does not report it.
     threads
-        Largest number of threads of a numerical library.
+        Threads of the run.
     data
         Digest of the task's facts, `Facts.key`.
     code

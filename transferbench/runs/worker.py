@@ -11,10 +11,10 @@ from dataclasses import asdict, replace
 from functools import cache
 
 import numpy as np
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from transferbench import artefacts, models
 from transferbench.choose.doubts import check_data, check_fit
+from transferbench.core.parallel import threads, use_threads
 from transferbench.data import tasks
 from transferbench.errors import Doubt, Unavailable
 from transferbench.measures import ALL, correct, evaluate
@@ -44,7 +44,7 @@ def perform(job: Job, send: Send) -> str:
     record = replace(job.record("done"), versions=", ".join(map(" ".join, versions().items())))
     warnings.formatwarning = _warning  # type: ignore[assignment]
     try:
-        with threadpool_limits(limits.threads):
+        with use_threads(limits.threads):
             if limits.memory is not None and sys.platform == "linux":
                 import resource
 
@@ -78,7 +78,7 @@ def _measure(record: Record, job: Job, send: Send) -> Record:
     problem, truth = tasks.read(job.built.path, run.task.order)
     models.load(run.model)
     watch = _Watch(job, truth, send)
-    with artefacts.use(job.artefacts, job.limits.threads) as costs:
+    with artefacts.use(job.artefacts) as costs:
         begin = time.perf_counter()
         fit = models.fit(run.model, problem, run.params, seed=run.seed, watch=watch)
         seconds = time.perf_counter() - begin
@@ -89,7 +89,6 @@ def _measure(record: Record, job: Job, send: Send) -> Record:
     scored = [int(np.count_nonzero(rows)) for rows in truth.scored]
     documents = {**dict(zip(truth.names, scored, strict=True)), ALL: sum(scored)}
     peak = artefacts.peak_mib()
-    threads = [info["num_threads"] for info in threadpool_info()]
     return replace(
         record,
         metrics=measures,
@@ -104,7 +103,7 @@ def _measure(record: Record, job: Job, send: Send) -> Record:
         seconds=seconds + costs.reused,
         reused_seconds=costs.reused,
         peak_mib=None if peak is None else max(peak, costs.peak_mib),
-        threads=max(threads, default=1),
+        threads=threads(),
         finished=now(),
     )
 
