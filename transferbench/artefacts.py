@@ -35,7 +35,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_info
 
 from transferbench.errors import UserError
-from transferbench.files import open_regular, writing
+from transferbench.files import TEMPORARY, open_regular, writing
 from transferbench.fingerprint import fingerprint
 
 P = ParamSpec("P")
@@ -180,8 +180,9 @@ class _Cache:
 
     def _make_room(self) -> None:
         """Remove the oldest artefacts until the others have room."""
-        files = []
-        for path in self.folder.path.glob(f"{NAMES}*"):  # also what a killed process left
+        files, folder = [], self.folder.path
+        # Also what killed processes left.
+        for path in (*folder.glob(NAMES), *folder.glob(TEMPORARY)):
             with suppress(OSError):  # another process removed it
                 files.append((path.stat().st_mtime, path.stat().st_size, path))
         excess = sum(size for _, size, _ in files) - self.folder.max_bytes
