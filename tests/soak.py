@@ -4,11 +4,13 @@
 
 Each round starts one or two reproductions of a small experiment in one folder, kills some with
 SIGKILL, and starts again until all runs are finished. The table must be that of an undisturbed
-reproduction, byte for byte.
+reproduction, byte for byte. Before that, pairs of processes that write 300 runs twice are killed,
+the clock goes back, and the disk is full for a while.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import re
@@ -17,8 +19,22 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from transferbench.errors import UserError
+from transferbench.runs import store
+from transferbench.runs.record import Record
+
+FORK = multiprocessing.get_context("fork")
+RECORDS = [
+    Record("generated/small", "lr", {"k": 2}, seed, "done", code="old", seconds=1.0,
+           metrics={"target": {"accuracy": 0.5}}, finished=f"2026-01-01T00:{59 - seed // 6:02}:00Z")
+    for seed in range(300)
+]  # fmt: skip
+#: Later runs by other code, when the clock has been set back.
+NEW = [replace(each, code="new", finished="2025-01-01T00:00:00Z") for each in RECORDS]
 ROOT = Path(__file__).parents[1]
 RUNS = 12
 EXPERIMENT = f"""
@@ -36,11 +52,11 @@ tolerance: {{value: 1.0, reason: none}}
 """
 
 
-def start(folder: Path) -> subprocess.Popen[str]:
+def start(folder: Path, *options: str) -> subprocess.Popen[str]:
     """Start a reproduction in a process group of its own."""
     (folder / "soak.yaml").write_text(EXPERIMENT, encoding="utf-8")
     folders = ["--data", str(folder / "data"), "--results", str(folder / "results"), "--offline"]
-    reproduce = ["reproduce", str(folder / "soak.yaml"), "--jobs", "2"]
+    reproduce = ["reproduce", str(folder / "soak.yaml"), "--jobs", "2", *options]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TRANSFERBENCH_")}
     return subprocess.Popen(
         [sys.executable, "-m", "transferbench", *folders, *reproduce],
@@ -54,22 +70,15 @@ def start(folder: Path) -> subprocess.Popen[str]:
 
 def finished(folder: Path) -> int:
     """Return how many runs a new reproduction would reuse."""
-    folders = ["--data", str(folder / "data"), "--results", str(folder / "results"), "--offline"]
-    command = [sys.executable, "-m", "transferbench", *folders, "reproduce", "--dry-run"]
-    done = subprocess.run(
-        [*command, str(folder / "soak.yaml")],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return int(re.search(r"(\d+) finished", done.stdout + done.stderr)[1])
+    return int(re.search(r"(\d+) finished", complete(start(folder, "--dry-run")))[1])
 
 
-def complete(process: subprocess.Popen[str]) -> None:
+def complete(process: subprocess.Popen[str]) -> str:
+    """Return what a reproduction prints."""
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, out + err
     assert "Traceback" not in err, err
+    return out + err
 
 
 def table(folder: Path) -> bytes:
@@ -97,9 +106,66 @@ def killed(folder: Path, seconds: float, rng: random.Random) -> int:
     return kills
 
 
+def is_written(known: store.Store, record: Record) -> bool:
+    former = known.get(record.run)
+    return former is not None and former.code == record.code
+
+
+def write(results: Path, records: Sequence[Record], saved: Sequence[int]) -> None:
+    """Append the records that a store lacks, and mark their seeds as saved."""
+    known = store.Store(results, single=True)
+    for record in records:
+        if not is_written(known, record):
+            try:
+                known.append(record)
+            except UserError as error:
+                sys.exit(str(error))
+        saved[record.seed] = True
+
+
+def write_disturbed(results: Path, rng: random.Random) -> int:
+    """Write all records, then all new ones, with kills in between; return the kills."""
+    path, kills, rounds = results / store.NAME, 0, 0
+    for records in (RECORDS, NEW):
+        saved = FORK.RawArray("b", len(records))
+        while not all(saved):
+            halves = [(results, records[i::2], saved) for i in (0, 1)]
+            processes = [FORK.Process(target=write, args=half) for half in halves]
+            for process in processes:
+                process.start()
+            rounds += 1
+            time.sleep(rng.uniform(0, rounds / 10))
+            for process in processes:
+                process.kill()
+                process.join()
+            ends = [process.exitcode for process in processes]
+            kills += ends.count(-signal.SIGKILL)
+            if 1 in ends:  # the disk is full
+                subprocess.run(["mount", "-o", "remount,size=1m", results], check=True)
+            known = store.Store(results, single=True)
+            lost = [r.run for r in records if saved[r.seed] and not is_written(known, r)]
+            assert not lost, f"{len(lost)} saved runs were lost"
+    assert len(path.read_bytes().splitlines()) == 2 * len(RECORDS), "runs were written twice"
+    known.arrange(path, {record.run: record for record in NEW})
+    assert len(path.read_bytes().splitlines()) == len(NEW)
+    return kills
+
+
 def main(seconds: float) -> None:
     """Print what was done in this time."""
     rng, kills, rounds = random.Random(0), 0, 0
+    with tempfile.TemporaryDirectory() as name:
+        kills = write_disturbed(Path(name), rng)
+        mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", name]
+        if subprocess.run(mount, capture_output=True).returncode:
+            print("no full disk: no right to mount a tmpfs")
+        else:
+            try:
+                kills += write_disturbed(Path(name), rng)
+            finally:
+                subprocess.run(["umount", name], check=True)
+    print(f"{kills} kills over {4 * len(RECORDS)} written runs: nothing lost, nothing twice")
+    kills = 0
     with tempfile.TemporaryDirectory() as name:
         whole = Path(name, "whole")
         whole.mkdir()
@@ -112,8 +178,8 @@ def main(seconds: float) -> None:
             kills += killed(folder, undisturbed, rng)
             complete(start(folder))  # which writes the table, if a kill came before that
             assert table(folder) == table(whole), "the table differs"
-            store = folder / "results" / "soak" / "runs.jsonl"
-            twice = len(store.read_text("utf-8").splitlines()) - RUNS
+            lines = (folder / "results" / "soak" / store.NAME).read_text("utf-8").splitlines()
+            twice = len(lines) - RUNS
             assert twice == 0, f"{twice} runs were done twice"
             rounds += 1
     print(f"{kills} kills over {rounds} experiments: nothing lost, tables identical")

@@ -36,6 +36,12 @@ def test_a_killed_writer_changes_nothing_and_leaves_what_clean_removes(tmp_path)
     assert len(list(tmp_path.glob(TEMPORARY))) == len(names(tmp_path)) - 1 == 1
 
 
+def test_a_name_may_be_as_long_as_the_system_allows(tmp_path):
+    path = tmp_path / ("o" * 251 + ".csv")
+    write_text(path, "whole")
+    assert names(tmp_path) == [path.name]
+
+
 def test_writers_do_not_disturb_each_other(tmp_path):
     path = tmp_path / "a"
     with writing(path) as first:

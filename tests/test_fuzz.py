@@ -10,12 +10,14 @@ import hypothesis
 import pytest
 import scipy.sparse as sp
 from hypothesis import strategies as st
-from soak import EXPERIMENT
+from soak import EXPERIMENT, NEW, RECORDS
 from watched import within
 
 from transferbench import experiments
 from transferbench.datasets import user
 from transferbench.errors import UserError
+from transferbench.runs import store
+from transferbench.runs.store import to_json
 from transferbench.userdata.load import documents_problem
 from transferbench.userdata.readers import read
 
@@ -79,6 +81,7 @@ READERS = {
     "user.jsonl": (documents, [JSONL]),
     "user.svm": (documents, [SVM]),
     "user.npz": (documents, []),
+    "runs.jsonl": (store.read, [to_json(each).encode() + b"\n" for each in (RECORDS[0], NEW[0])]),
     "folder/views/one.csv": (views, [b"x,y\n1,2\n0,0.5\n3,1\n"]),
 }
 

@@ -32,7 +32,9 @@ def test_nmi_is_mutual_information_over_the_geometric_mean_of_entropies():
     information = np.sum(table[table > 0] * np.log(table[table > 0] / independent[table > 0]))
     entropies = [-np.sum(x * np.log(x)) for x in (p, q)]
     assert measures.nmi(TRUE, GUESS) == pytest.approx(information / np.sqrt(np.prod(entropies)))
-    assert measures.nmi(TRUE, np.zeros_like(TRUE)) == 0
+    one = np.zeros_like(TRUE)
+    assert measures.nmi(TRUE, one) == measures.nmi(one, TRUE) == 0
+    assert measures.nmi(one, one) == reference.normalized_mutual_info_score(one, one) == 1
 
 
 def test_clustering_accuracy_is_the_best_of_all_matchings():
@@ -112,6 +114,11 @@ def test_explained_variance_is_between_over_total_variance():
     assert measures.explained_variance(sp.csr_array(X), decided) == pytest.approx(expected)
     assert measures.explained_variance(X, np.zeros(30, int)) == pytest.approx(0, abs=1e-12)
     assert measures.explained_variance(np.ones((4, 2)), np.array([0, 1, 0, 1])) == 0
+    for scale in (1e-30, 1e20):  # squares in single precision are 0 or infinite
+        single = (scale * (1 + 1e-3 * X)).astype(np.float32)
+        for form in (single, sp.csr_array(single)):
+            found = measures.explained_variance(form, decided)
+            assert found == pytest.approx(expected, rel=1e-3)
 
 
 def test_several_multilabel_tasks_also_get_measures_of_all_documents():

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,21 @@ def test_a_wrong_settings_file_is_an_error_with_its_line(config, text, message):
         settings.load({})
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("place", ["file", "folder"])
+def test_settings_that_may_not_be_read_are_left_out(config, place):
+    config.write_text("data: ~/mine")
+    locked = config if place == "file" else config.parent
+    locked.chmod(0)
+    try:
+        if os.access(locked, os.R_OK):
+            pytest.skip("this user may read every file")
+        warned = pytest.warns(UserWarning, match="left out") if place == "file" else nullcontext()
+        with warned:
+            assert settings.load({}).data != Path("~/mine").expanduser()
+    finally:
+        locked.chmod(0o700)
 
 
 def test_a_size_has_a_limit():

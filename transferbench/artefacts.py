@@ -35,7 +35,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_info
 
 from transferbench.errors import UserError
-from transferbench.files import open_regular, writing
+from transferbench.files import TEMPORARY, open_regular, writing
 from transferbench.fingerprint import fingerprint
 
 P = ParamSpec("P")
@@ -185,7 +185,8 @@ def _write(folder: Folder, name: str, result: Any, cost: float) -> None:
         if temporary.stat().st_size > folder.max_bytes:
             raise UserError(f"{folder.path / name} has no room in its folder.")
     files = []
-    for path in folder.path.glob(f"{NAMES}*"):  # also what a killed process left
+    # Also what killed processes left.
+    for path in (*folder.path.glob(NAMES), *folder.path.glob(TEMPORARY)):
         with suppress(OSError):  # another process removed it
             files.append((path.stat().st_mtime, path.stat().st_size, path))
     excess = sum(size for _, size, _ in files) - folder.max_bytes

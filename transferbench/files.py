@@ -10,8 +10,9 @@ from pathlib import Path
 
 from transferbench.errors import UserError
 
-#: Pattern of the names of temporary files; a killed process leaves its own.
-TEMPORARY = ".*.????????.part"
+#: Pattern of the names of temporary files; a killed process leaves its own. They are short, as the
+#: name of the file to write may be as long as the system allows.
+TEMPORARY = ".????????.part"
 
 
 def user_path(text: str | Path) -> Path:
@@ -36,7 +37,7 @@ def writing(path: Path) -> Iterator[Path]:
         target = Path(os.path.realpath(path))
         mode = file_mode(target)
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
+        temporary = target.with_name(f".{os.urandom(4).hex()}.part")
         try:
             temporary.touch(mode, exist_ok=False)
             if target.exists():
@@ -83,12 +84,6 @@ def open_regular(path: Path) -> BufferedReader:
         what = "is a folder" if stat.S_ISDIR(mode) else "no regular file"
         raise OSError(errno.EINVAL, what, str(path))
     return path.open("rb")
-
-
-def read_regular(path: Path) -> str:
-    """Return the text of a regular file. Raise OSError for any other, ValueError if not UTF-8."""
-    with open_regular(path) as file:
-        return file.read().decode()
 
 
 @contextmanager

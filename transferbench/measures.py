@@ -77,7 +77,11 @@ def clustering_accuracy(truth: np.ndarray, decided: np.ndarray) -> float:
 
 
 def nmi(truth: np.ndarray, decided: np.ndarray) -> float:
-    """Return mutual information / geometric mean of the entropies; 0 if either entropy is 0."""
+    """Return mutual information / geometric mean of the entropies.
+
+    0 for a single class or a single cluster, whose entropy is 0. If both are single, the quotient
+    is 0 / 0 and the value 1, as in scikit-learn: they are the same partition.
+    """
     from sklearn.metrics import normalized_mutual_info_score
 
     return float(normalized_mutual_info_score(truth, decided, average_method="geometric"))
@@ -86,14 +90,16 @@ def nmi(truth: np.ndarray, decided: np.ndarray) -> float:
 def explained_variance(X: Matrix, decided: np.ndarray) -> float:
     """Return the fraction of the variance of X (n, d) that is between the clusters (n,).
 
-    Needs no labels. 0 if all documents are equal.
+    Needs no labels. 0 if all documents are equal. Sums are in double precision, whatever X has: in
+    single precision they would cancel where entries differ little.
     """
     sizes = np.bincount(decided)
     sums = np.asarray((X.T @ np.eye(len(sizes))[decided]).T)
     between = float(np.sum((sums**2).sum(axis=1) / np.maximum(sizes, 1)))
     centre = float(np.sum(sums.sum(axis=0) ** 2)) / len(decided)
-    total = float(np.sum(np.square(X.data if isinstance(X, sp.csr_array) else X)))
-    return (between - centre) / (total - centre) if total > centre else 0.0
+    entries = X.data if isinstance(X, sp.csr_array) else X
+    total = float(np.sum(np.square(entries, dtype=np.float64)))
+    return min(max((between - centre) / (total - centre), 0.0), 1.0) if total > centre else 0.0
 
 
 def balanced_accuracy(truth: np.ndarray, decided: np.ndarray) -> float:

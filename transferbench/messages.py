@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 #: Bytes of the end of a long text that an excerpt has.
 EXCERPT_BYTES = 2**14
@@ -13,6 +14,8 @@ MAX_REASON = 500
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 # Others that a terminal does not only show: marks that reorder text, and line separators.
 _UNPRINTABLE = re.compile(CONTROL.pattern[:-1] + "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+#: Starts of what a spreadsheet runs.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _USERINFO = re.compile(r"(://)[^/\s'\"]*@")
 
 
@@ -24,6 +27,12 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub(
         lambda match: match[0] if match[0] in "\t\n" else f"\\u{ord(match[0]):04x}", text
     )
+
+
+def no_formula(value: Any) -> Any:
+    """Return a value; a text that a spreadsheet would run as a formula gets ' before it."""
+    is_formula = isinstance(value, str) and value.startswith(_FORMULA)
+    return f"'{value}" if is_formula else value
 
 
 def hide_passwords(text: str) -> str:

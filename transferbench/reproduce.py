@@ -14,9 +14,9 @@ import pandas as pd
 
 from transferbench import experiments
 from transferbench.errors import UserError
-from transferbench.evidence import pages
+from transferbench.evidence import boards, pages
 from transferbench.experiments.experiment import Experiment
-from transferbench.files import write_text
+from transferbench.files import file_mode, write_text
 from transferbench.messages import counted, duration
 from transferbench.runs import runner, store
 from transferbench.runs.record import Limits, Record, Run
@@ -48,6 +48,8 @@ class Rebuild:
         usual = repeats in (None, experiment.spec.repeats)
         self.folder = (results if usual else results / f"repeats-{repeats}") / experiment.name
         self.file = self.folder / store.NAME
+        if experiment.spec.board:  # its name may be too long for a file
+            file_mode(self.folder.parent / boards.FOLDER / f"{self.name}.svg")
         self.runs = list(dict.fromkeys(planned.run for planned in experiment.runs(repeats)))
         self.waiting = set(self.runs)
         self.records: dict[Run, Record] = {}

@@ -7,6 +7,7 @@ mirrors in the environment; write a path with a space into the settings file or 
 """
 
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -124,7 +125,11 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
 
 
 def _from_file(path: Path) -> dict[str, object]:
-    if not path.is_file():
+    # Without right to the folder, as that of another user is, Path.is_file raises.
+    if not os.path.isfile(path):  # noqa: PTH113
+        return {}
+    if not os.access(path, os.R_OK):
+        warnings.warn(f"{path}: cannot be read and is left out", stacklevel=2)
         return {}
     from transferbench import strict_yaml
 

@@ -141,6 +141,7 @@ def test_labels_of_one_folder_do_not_replace_each_other(call, home, suite):
         (["sklearn.linear_model:Ridge"], "Ridge is not a classifier"),
         (["lrr"], "Did you mean 'lr'?"),
         (["lr", "--label", "LR"], "'LR' is on the board of suite; give another --label"),
+        (["lr", "--label", "x" * 248], "File name too long"),  # of its board alone
         (["./guess.py", "--set", "pover=1"], "Did you mean 'power'?"),
         (["kmeans"], "models of several families: clustering, transfer"),
     ],

@@ -19,7 +19,7 @@ FILES = {
     "built": ["data/built/gtl/comp-vs-rec-0123456789ab.task"],
     "artefacts": [f"data/artefacts/graph-{'0a' * 16}.artefact"],
     "temporary": [
-        "data/built/gtl/.a.task.abcdefgh.part", "results/mine/.table.md.12_45678.part",
+        "data/built/gtl/.abcdefgh.part", "results/mine/.12_45678.part",
     ],
     "originals": [],
 }  # fmt: skip

@@ -197,6 +197,7 @@ def test_a_worthless_result_is_written_only_by_force(call, folder):
         ({"--target": "s.csv"}, "s.csv: given twice; name each file once, as source or target."),
         ({"--target": "loop.csv"}, "loop.csv: no such file"),
         ({"--out": "found/a.csv"}, "found/a.csv: no file can be written there; name"),
+        ({"--out": f"{'ö' * 126}.csv"}, ".csv: no file can be written there; name"),
         ({"--clusters": "3"}, "expected either --source"),
         ({"--source": None, "--clusters": "1000000000"}, "--clusters 1000000000: expected at most"),
         ({"--source": None}, "expected either --source"),

@@ -138,7 +138,7 @@ def isolated(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_RETRIES", "0")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
+    monkeypatch.setenv("PIP_FIND_LINKS", (tmp_path / "links").as_uri())
 
 
 def make_wheel(folder: Path, files: dict[str, bytes]) -> Path:

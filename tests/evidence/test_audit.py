@@ -89,11 +89,13 @@ def test_tables_of_ours_raise_few_false_alarms():
 def test_a_table_of_another_paper_is_read_from_a_file(call, tmp_path):
     lines = [f"r{i},500,{k / 5:.2f},{50 + i * 1.37:.2f}" for i, k in enumerate((400, 311, 207, 99))]
     path = tmp_path / "theirs.csv"
-    path.write_text("\n".join(["row,documents,A,B", *lines]) + "\n")
+    path.write_text("\n".join(["row,documents,A,B", *lines]) + "\n", "utf-8-sig")
     code, out, err = call("audit", str(path))
     assert code == 0, err
     assert "single run" in out
-    for text in ("row,A\nx,1", "row,documents,A\na,100,nan", "row,documents,A\na,-3,20.1",
+    for text in ("row,A\nx,1", "row,documents,A,A\na,9,1,2", "row,documents,A\na,9,1\na,8,2",
+                 "row,documents,A\na,9,5_0", "row,documents,A\na,9,100.1", "row,documents,A\na,9,",
+                 "row,documents,A\na,100,nan", "row,documents,A\na,-3,20.1",
                  "row,documents,A\na,100,50,extra", "row,documents,A\na,9,1.12345678"):  # fmt: skip
         path.write_text(f"{text}\n")
         code, _, err = call("audit", str(path))

@@ -39,7 +39,7 @@ VALUES = {
 }
 
 
-def read(text=TEXT):
+def read(text=TEXT, data=lambda planned: ""):
     file = experiments.read(text, Path("suite.yaml"))
     records = {}
     for planned in file.runs():
@@ -47,7 +47,8 @@ def read(text=TEXT):
         record = Record.of(planned.run, "done" if known else "failed")
         if known:
             metrics = {"target": {"accuracy": known[0]}}
-            record = replace(record, metrics=metrics, seconds=float(known[1]))
+            seconds = float(known[1])
+            record = replace(record, metrics=metrics, seconds=seconds, data=data(planned))
         records[planned.run.identity] = record
     cells = summarise(file, observations(file, records))
     return boards.of(file, cells)
@@ -72,6 +73,17 @@ def test_ranks_regrets_and_counts():
     assert (svm.front, lr.front, lr2.front) == (True, True, False)
     assert (lr.rows, lr2.rows) == (3, 2)
     assert math.isnan(lr.rank_low), "two corpora"
+
+
+def test_a_method_on_other_data_than_the_suites_is_named_and_not_ranked(monkeypatch):
+    suite = experiments.read(TEXT.partition("  LR 2:")[0], Path("suite.yaml"))
+    monkeypatch.setattr(experiments, "load", lambda name: suite)
+    monkeypatch.setattr(experiments, "_extended", lambda data: data)
+    text = f"extends: suite\n{TEXT}"
+    assert "LR 2" in set(read(text, lambda planned: "same").standings["method"])
+    board = read(text, lambda planned: "forged" if planned.column == "LR 2" else "the suite's")
+    assert (set(board.standings["method"]), board.left_out) == ({"LR", "SVM"}, ["LR 2"])
+    assert "Not ranked, as runs are on other data: LR 2." in markdown(boards.page(board))
 
 
 def test_three_corpora_make_an_interval():

@@ -1,9 +1,11 @@
-"""Tables are a pure function of runs.csv; verdicts are two-sided."""
+"""Tables are a pure function of runs.jsonl; verdicts are two-sided."""
 
 from __future__ import annotations
 
 import csv
+import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from made_runs import cells_of, write_runs
 from small_experiment import GOOD, PATH
 
 from transferbench import experiments, reproduce
-from transferbench.evidence import pages, tables
+from transferbench.evidence import explain, pages, tables
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.page import MARKS, Section
 
@@ -109,6 +111,26 @@ columns:
     assert "Accuracy, per cent; seconds; peak memory in MiB; mean ± " in page
 
 
+def test_an_average_is_of_one_measure_and_explained_by_its_rows(tmp_path):
+    names = {"a": "accuracy", "b": "accuracy", "c": "f1", "d": "f1", "e": "seconds", "f": "seconds"}
+    rows = [f"  {n}: {{task: gtl/comp-vs-rec, metric: {m}, group: g}}\n" for n, m in names.items()]
+    text = GOOD.replace("  one: {task: gtl/comp-vs-rec}\n", "".join(rows)).partition("published")[0]
+    file = experiments.read(text, PATH)
+    end = {"metrics": {"target": {"accuracy": 0.5, "f1": 0.7}}, "seconds": 9.0}
+    made = entries(file, write_runs(tmp_path, file, lambda planned: end))
+    expected = {
+        "average g": (50, "ab"),
+        "average g, F1": (70, "cd"),
+        "average g, seconds": (9, "ef"),
+    }
+    for label, (mean, of) in expected.items():
+        average = made[label, "LG"]
+        assert average.mean == pytest.approx(mean)
+        explained = explain.averaged(file, list(made.values()), average)
+        assert "".join(row for row, *_ in explained[1:]) == of
+    assert not {row for row, _ in made} - names.keys() - expected.keys()
+
+
 def judged(difference: float, error: float = 0.0, printed: float = 0.0) -> Cell:
     """A finished cell with a tolerance of 1, this difference, and standard errors of both means."""
     cell = Cell(
@@ -120,7 +142,8 @@ def judged(difference: float, error: float = 0.0, printed: float = 0.0) -> Cell:
 @pytest.mark.parametrize(
     ("difference", "se", "verdict"),
     [
-        (1.0, 0, "within"),  # a difference equal to the tolerance
+        (1 + 4e-16, 0, "within"),  # of decimal fractions that differ by the tolerance
+        (1 + 1e-8, 0, "better"),
         (1.01, 0, "better"),
         (0.5, 9.0, "within"),  # noise leaves no doubt that they agree
         (1.5, 0.75, "close"),
@@ -137,6 +160,11 @@ def test_a_verdict_counts_tolerance_noise_and_direction(difference, se, verdict)
         assert ours.verdict == theirs.verdict == expected
         loss = replace(judged(-sign * difference, se), metric="hamming")
         assert loss.verdict == expected
+
+
+def test_a_finished_run_without_a_scored_domain_leaves_its_cell_unavailable(tmp_path):
+    found = entries(FILE, write_runs(tmp_path, FILE, lambda planned: {"metrics": {}}))
+    assert {cell.verdict for cell in found.values()} == {"unavailable"}
 
 
 def test_without_a_printed_deviation_ours_takes_its_place(tmp_path):
@@ -217,6 +245,24 @@ def test_markdown_tables_stay_whole(tmp_path):
         lines = [line for line in files[name].splitlines() if line.startswith("|")]
         assert {line.replace(r"\|", "").count("|") - 1 for line in lines} == set(columns)
     assert r"| o\|n e | 80.00 / 81.71" in files["table.md"]
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["=1+1", "-x", "@x", "[free](http://evil)", "![t](http://evil)", "[a][b]", "[b]: http://evil",
+     "<img src=x>", r"a\](http://evil)", r"[x \| y](http://evil)", "*"],
+)  # fmt: skip
+def test_a_label_is_no_formula_link_picture_html_or_latex_argument(tmp_path, label):
+    text = GOOD.replace("one:", f"{json.dumps(label)}:").replace("LG:", f"{json.dumps(label)}:")
+    file = experiments.read(text + f"notes: [{json.dumps(label)}]\n", PATH)
+    evidence = pages.Evidence.of(file, cells_of(file, {}))
+    files = evidence.texts()
+    first = next(csv.DictReader(files["table.csv"].splitlines()))
+    assert first["row"].removeprefix("'") == label
+    assert not first["row"].startswith(("=", "-", "@"))
+    text = files["table.md"].partition("[All numbers]")[0]
+    assert not re.search(r"(?m)(?<!\\)(\\\\)*\][(\[]|^[- ]*\[|<", text)
+    assert not re.search(r"\\(midrule|\\)\s*[*\[]", evidence.main_text("latex"))
 
 
 CLUSTERS = """\

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from dataclasses import replace
 
 import pandas as pd
@@ -74,28 +73,39 @@ def test_a_whole_last_line_without_an_end_is_a_run(home):
     assert [each.seed for each in store.read(path).values()] == [0, 1]
 
 
-@pytest.mark.parametrize("line", ["{}", "[]", "<<<<<<< ours", '{"task": "t", "other": 1}', "\0"])
-def test_a_damaged_line_is_an_error_with_its_number(home, line):
-    Store(home.results).append(RECORD)
-    path = home.results / store.NAME
-    path.write_text(path.read_text() + line + "\n")
-    with pytest.raises(UserError, match=r"runs\.jsonl:2: not a run; delete the line"):
+DAMAGED = [
+    "{}", "[]", "", "<<<<<<< ours", '{"task": "t", "other": 1}', "\0",
+    *(store.to_json(RECORD).replace(then, now) for then, now in {
+        '"accuracy":0.3': '"accuracy":-5.3', "0.25,": f"1{'0' * 400},", "0.25": "NaN",
+        '"seconds":1.5': '"seconds":1e999', '"seconds":1': '"seconds":-1', '{"t":3}': '{"t":"3"}',
+        '"iterations":2': f'"iterations":1{"0" * 400}', '"python 3.11.7"': "3",
+    }.items()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", DAMAGED)
+def test_a_damaged_line_is_an_error_with_its_number_which_a_store_repairs(home, line):
+    path = home.results / "mine" / store.NAME
+    Store(home.results).append(RECORD, path)
+    whole = path.read_text()
+    path.write_text(f"{line}\n{whole}")
+    with pytest.raises(UserError, match=r"runs\.jsonl:1: not a run \(.+\); `reproduce`"):
         store.read(path)
+    with pytest.warns(UserWarning, match=r"runs\.jsonl:1: not a run .* left out"):
+        Store(home.results).arrange(path, {RECORD.run: RECORD})
+    assert path.read_text() == whole
 
 
-def _append(results, first):
-    for seed in range(first, first + 50):
-        Store(results, single=True).append(replace(RECORD, seed=seed))
-
-
-def test_processes_that_write_at_once_lose_nothing(home):
-    context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=_append, args=(home.results, 50 * i)) for i in range(2)]
-    for process in writers:
-        process.start()
-    for process in writers:
-        process.join()
-    assert sorted(r.seed for r in store.read(home.results / store.NAME).values()) == [*range(100)]
+def test_of_merged_lines_the_newest_finished_one_counts_and_a_clock_set_back_loses_nothing(home):
+    new, old = (replace(RECORD, finished=f"202{n}-01-01T00:00:00Z", code=f"{n}") for n in (6, 5))
+    path = home.results / store.NAME
+    path.parent.mkdir()
+    path.write_text("".join(f"{store.to_json(r)}\n" for r in (new, old)))
+    for stored in (Store(home.results), Store(home.results)):
+        assert stored.get(RECORD.run).code == "6"
+    stored.append(replace(old, code="after the clock was set back"))
+    for known in (stored, Store(home.results)):
+        assert known.get(RECORD.run).code == "after the clock was set back"
 
 
 def test_a_file_is_arranged_as_planned_and_takes_runs_of_others(home):

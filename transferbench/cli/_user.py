@@ -15,6 +15,7 @@ from transferbench.choose.evidence import QUICK, RECOMMENDED, UNADVISED
 from transferbench.cli._options import completing, model_names, option, passing
 from transferbench.cli._terminal import echo
 from transferbench.errors import UserError
+from transferbench.files import file_mode
 from transferbench.messages import counted
 from transferbench.userdata.documents import Labels, Reading, find_domains
 
@@ -180,13 +181,18 @@ def check_files(user: UserData, out: Path | None = None) -> None:
     # Path.resolve raises for a loop of links.
     used = {os.path.realpath(file) for domain in domains for file in domain.files}
     for flag, path, suffixes in files:
-        name, folder = f"{flag} {path}", path.parent
+        name = f"{flag} {path}"
         if path.suffix not in suffixes:
             raise UserError(f"{name}: expected a name that ends in {' or '.join(suffixes)}.")
         if os.path.realpath(path) in used:
             raise UserError(f"{name} is one of the files to read or write; choose another.")
         used.add(os.path.realpath(path))
-        if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
+        try:
+            file_mode(path)
+            can_write = path.parent.is_dir() and os.access(path.parent, os.W_OK)
+        except OSError:  # no regular file, read-only, or a name that is too long
+            can_write = False
+        if not can_write:
             raise UserError(f"{name}: no file can be written there; name another place.")
         if flag == "--labels" and os.path.lexists(path):
             raise UserError(f"{name} exists and may hold labels; name another file.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,14 +12,15 @@ import click
 
 from transferbench.cli._terminal import echo, echo_table
 from transferbench.errors import UserError
-from transferbench.files import read_regular
 
 if TYPE_CHECKING:
     from transferbench.evidence.audit import Column, Finding
     from transferbench.experiments.experiment import Experiment
 
-#: Of a file: documents of a row, and decimals of a value.
-MAX_DOCUMENTS, MAX_DIGITS = 1_000_000, 4
+#: Of a file: its size, documents of a row, and a printed value.
+MAX_BYTES = 2**24
+DOCUMENTS = re.compile("[1-9][0-9]{0,5}")
+PER_CENT = re.compile(r"(100(\.0{1,4})?|[0-9]{1,2}(\.[0-9]{1,4})?)")
 
 
 @click.command()
@@ -63,24 +63,29 @@ def page() -> str:
 def _read(path: Path) -> tuple[list[Column], dict[str, int]]:
     """Return the columns of a table and the documents by row."""
     from transferbench.evidence.audit import Column
+    from transferbench.userdata.documents import check_files
+    from transferbench.userdata.readers import rows
 
-    try:
-        lines = list(csv.DictReader(read_regular(path).splitlines()))
-        documents = {line["row"]: int(line["documents"]) for line in lines}
-        methods = [name for name in (lines[0] if lines else ()) if name not in ("row", "documents")]
-        if not all(0 < n <= MAX_DOCUMENTS for n in documents.values()):
-            raise ValueError(f"documents: expected 1 to {MAX_DOCUMENTS:,}")
-        digits = max(len(line[m].partition(".")[2]) for line in lines for m in methods)
-        columns = [
-            Column(m, {line["row"]: float(line[m]) / 100 for line in lines if line[m]}, digits + 2)
-            for m in methods
-        ]
-        if digits > MAX_DIGITS or not all(0 <= v <= 1 for c in columns for v in c.values.values()):
-            raise ValueError(f"expected 0 to 100 with at most {MAX_DIGITS} decimals")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, csv.Error) as error:
-        form = "the columns row and documents, then per cent of each method"
-        raise UserError(f"{path}: cannot be read ({error!r}); expected {form}.") from None
-    return columns, documents
+    check_files([path], MAX_BYTES)
+    documents: dict[str, int] = {}
+    printed: dict[str, dict[str, str]] = {}
+    for line, values in rows(path, (), ("row", "documents")):
+        row, number = values.pop("row", ""), values.pop("documents", "")
+        methods = {name: text.strip() for name, text in values.items() if text.strip()}
+        known = DOCUMENTS.fullmatch(number) and row not in documents
+        if not (known and row and all(map(PER_CENT.fullmatch, methods.values()))):
+            form = "row (each once), documents (1 to 999,999) and per cent of each method"
+            raise UserError(f"{path}:{line}: expected {form}, with at most 4 decimals.")
+        documents[row] = int(number)
+        for name, text in methods.items():
+            printed.setdefault(name, {})[row] = text
+    if not printed:
+        raise UserError(f"{path}: no per cent in it; expected a column for each method.")
+    digits = max(len(t.partition(".")[2]) for texts in printed.values() for t in texts.values())
+    return [
+        Column(name, {row: float(text) / 100 for row, text in texts.items()}, digits + 2)
+        for name, texts in printed.items()
+    ], documents
 
 
 def sizes(experiment: Experiment) -> dict[str, dict[str, int]]:

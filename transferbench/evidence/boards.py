@@ -34,19 +34,21 @@ class Board:
     """A suite with its standings, see `of`.
 
     corpora: names and numbers of rows. own: labels of the columns that the experiment adds to the
-    suite that it extends.
+    suite that it extends. left_out: those of them whose runs are on other data than the suite's.
     """
 
     experiment: Experiment
     standings: pd.DataFrame
     corpora: dict[str, int]
     own: set[str]
+    left_out: list[str]
 
 
 def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     """Return the board of cells.
 
-    Left out are rows of other measures, second readings, and columns chosen by target labels.
+    Left out are rows of other measures, second readings, columns chosen by target labels, and own
+    columns with other data of a task than the suite's.
 
     The standings have a line for each method that was tried, the first one best by average rank.
     Values are in the table's unit, NaN for a method without a finished run.
@@ -69,7 +71,19 @@ def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
         for label, name, choose in table_columns(experiment)
         if choose in ("", "explained") and not spec.columns[name].reading_of
     }
-    cells = [cell for cell in cells if cell.column in columns]
+    suite = experiments.load(spec.extends).spec if spec.extends else spec
+    own = spec.columns.keys() - suite.columns.keys()
+    data: dict[str, set[str]] = {}
+    for record in (r for cell in cells if cell.column not in own for r in cell.records if r.done):
+        data.setdefault(record.task, set()).add(record.data)
+    left_out = {
+        cell.column
+        for cell in cells
+        if cell.column in own
+        for record in cell.records
+        if record.done and record.data not in data.get(record.task, {record.data})
+    }
+    cells = [cell for cell in cells if cell.column in columns.keys() - left_out]
     shown = to_frame(cells)
     done = [[r.seconds for r in cell.records if r.done and r.seconds is not None] for cell in cells]
     shown["seconds"] = [fmean(each or [math.nan]) for each in done]
@@ -82,7 +96,7 @@ def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     better = values * (-1 if spec.metric in LOWER_IS_BETTER else 1)
     corpus = pd.Series({row: experiment.corpus(row) for row in rows})
     regrets = better.rsub(better.max(axis=1), axis=0)
-    ahead = better.sub(better.get(spec.board, math.nan), axis=0)
+    ahead = better.sub(better.get(spec.board, math.nan), axis=0).round(9)
     matters = MATTERS * spec.whole
     rank = better.rank(axis=1, ascending=False, na_option="bottom").groupby(corpus).mean()
     regret = regrets.groupby(corpus).mean()
@@ -109,10 +123,8 @@ def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
         front=~(np.array(dominated, bool) | np.isnan(costs).any(axis=1)), rows=values.count()
     )
     standings = standings.sort_values(["rank", "regret"], kind="stable")
-    suite = experiments.load(spec.extends) if spec.extends else experiment
-    own = spec.columns.keys() - suite.spec.columns.keys()
     table = standings.rename_axis("method").reset_index()
-    return Board(experiment, table, dict(corpus.value_counts(sort=False)), own)
+    return Board(experiment, table, dict(corpus.value_counts(sort=False)), own, sorted(left_out))
 
 
 def table(board: Board) -> Table:
@@ -152,6 +164,8 @@ def page(board: Board) -> Page:
     experiment, spec = board.experiment, board.experiment.spec
     picture = Picture(f"{experiment.name}.svg", "Mean regret over seconds for each method")
     suite, legend = words("suite", board, spec), words("board", board, spec)
+    if board.left_out:
+        legend += f" Not ranked, as runs are on other data: {', '.join(board.left_out)}."
     return Page(experiment.name, "board", [suite, table(board), legend, picture])
 
 

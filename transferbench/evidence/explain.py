@@ -13,6 +13,7 @@ from transferbench.evidence.audit import Finding
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.page import MARKS
 from transferbench.experiments.experiment import Experiment, average_label
+from transferbench.measures import TITLES
 from transferbench.messages import counted
 from transferbench.runs import worker
 from transferbench.runs.record import Run
@@ -132,11 +133,12 @@ def _verdicts(named: Iterable[tuple[str, Cell]]) -> str:
 
 def averaged(experiment: Experiment, cells: Sequence[Cell], average: Cell) -> list[list[str]]:
     """Return a header and a line for each cell that an average is the mean of."""
-    text = experiment.spec.value_unit.text
+    text, place = experiment.spec.value_unit.text, (average.column, average.metric)
+    labels = average.row, average.row.removesuffix(f", {TITLES[average.metric]}")
     rows = [["row", "ours", "paper"]]
     for cell in cells:
         row = experiment.spec.rows.get(cell.row)
-        if row and cell.column == average.column and average_label(row.group) == average.row:
+        if row and (cell.column, cell.metric) == place and average_label(row.group) in labels:
             values = [text(value) or "none" for value in (cell.mean, cell.published)]
             rows.append([cell.row, *values])
     return rows

@@ -110,7 +110,9 @@ class Cell:
         """
         if self.unfinished or math.isnan(self.difference + self.tolerance):
             return "unavailable" if self.unfinished else ""
-        if abs(self.difference) <= self.tolerance:
+        # The difference of decimal fractions may exceed an equal tolerance in the last bit.
+        excess = abs(self.difference) - self.tolerance
+        if excess <= 1e-9 * self.tolerance:
             return "within"
         if abs(self.difference) <= 2 * self.se:
             return "close"
@@ -191,8 +193,8 @@ def _chosen(records: Sequence[Record], choose: str) -> str:
 
 
 def _domains(experiment: Experiment, row: str, record: Record) -> list[str]:
-    """Return the domains of a record that a row shows; one without a name if it did not finish."""
-    domains, only = [*record.metrics] if record.done else [""], experiment.spec.rows[row].domain
+    """Return the domains of a record that a row shows; one without a name if none was scored."""
+    domains, only = [*record.metrics] or [""], experiment.spec.rows[row].domain
     if not record.done or not only:
         return domains
     if only not in domains:

@@ -35,6 +35,7 @@ class Value:
     best      : True for the best of its row.
     sort      : the number for sorting, NaN comes last.
     cell      : what the number is of, if it has runs.
+    address   : where the text leads, relative to the Markdown file.
     """
 
     text: str = ""
@@ -44,6 +45,7 @@ class Value:
     best: bool = False
     sort: float = math.nan
     cell: Cell | None = None
+    address: str = ""
 
     def __str__(self) -> str:
         """Return text, detail, published value and mark of the verdict, on one line."""
@@ -156,49 +158,67 @@ def words(name: str, *values: object) -> str:
 
 def markdown(page: Page) -> str:
     """Return the text of a page's Markdown file."""
-    links = " · ".join(f"[{text}]({address})" for text, address in page.links.items())
-    blocks = [f"# {page.name}: {page.title}", *map(_markdown, page.blocks), links]
+    links = " · ".join(f"[{_text(text)}]({address})" for text, address in page.links.items())
+    blocks = [f"# {_text(f'{page.name}: {page.title}')}", *map(_markdown, page.blocks), links]
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 
 def _markdown(block: Block) -> str:
     match block:
         case Bullets(items):
-            return "\n".join(f"- {item}" for item in items)
+            return "\n".join(f"- {_text(item)}" for item in items)
         case Picture(file, words):
-            return f"![{words}]({file})"
+            return f"![{_text(words)}]({file})"
         case Section(title, blocks, outcome, origin):
             judged = f"{OUTCOMES[outcome]} {outcome}: " if outcome else ""
-            parts = [f"## {judged}{title}", f"*{origin}*" * bool(origin), *map(_markdown, blocks)]
-            return "\n\n".join(filter(None, parts))
+            heads = [f"## {judged}{_text(title)}", f"*{_text(origin)}*" * bool(origin)]
+            return "\n\n".join(filter(None, [*heads, *map(_markdown, blocks)]))
         case Table():
             return table_text(block)
-    return block
+    return _text(block)
 
 
 def table_text(table: Table) -> str:
     """Return a table in Markdown."""
-    heads, *rows = [f"| {' | '.join(map(_cell, row))} |" for row in table.texts()]
+    heads, *rows = [
+        f"| {' | '.join(map(_cell, row))} |" for row in (table.heads, *table.rows, *table.foot)
+    ]
     lines = "".join("|---:" if is_number else "|---" for is_number in table.numeric)
     return "\n".join([heads, f"{lines}|", *rows])
 
 
-def _cell(text: str) -> str:
-    """Return a text for a cell of a Markdown table, without what would end the cell."""
-    return " ".join(text.splitlines()).replace("|", "\\|").replace("<", "&lt;")
+def _cell(value: str | Value) -> str:
+    """Return a value for a cell of a Markdown table, without what would end the cell."""
+    return " ".join(_text(value).splitlines()).replace("|", "\\|")
+
+
+def _text(value: str | Value) -> str:
+    """Return a value in Markdown, whose only links and pictures are our own, without HTML.
+
+    Labels and sentences may be from a file that someone else wrote.
+    """
+    text = str(value).replace("\\", "\\\\").replace("<", "&lt;")
+    if isinstance(value, Value):
+        return f"[{text}]({value.address})" if value.address else text
+    # A link ends in "](" or "][", and the place of a link is a line that begins with "[".
+    return re.sub(r"(?m)(?<=\])(?=[(\[])|^\s*(?=\[)", r"\g<0>\\", text)
 
 
 def latex(table: Table) -> str:
     """Return a table as a LaTeX tabular; the best of each row is bold."""
 
     def cell(value: str | Value) -> str:
-        if isinstance(value, str) or not value.best:
-            return tex(str(value))
-        return tex(str(value)).replace(tex(value.text), f"\\textbf{{{tex(value.text)}}}", 1)
+        text = tex(str(value))
+        if not isinstance(value, Value) or not value.best:
+            return text
+        return text.replace(tex(value.text), f"\\textbf{{{tex(value.text)}}}", 1)
 
-    rows, foot = (
-        [" & ".join(map(cell, row)) + " \\\\" for row in part] for part in (table.rows, table.foot)
-    )
+    def line(row: Row) -> str:
+        text = " & ".join(map(cell, row)) + " \\\\"
+        # Without {} it would be the optional argument of the line before.
+        return f"{{}}{text}" if text.startswith(("[", "*")) else text
+
+    rows, foot = (list(map(line, part)) for part in (table.rows, table.foot))
     return "\n".join([
         f"% {tex(table.label)}; needs booktabs.",
         f"\\begin{{tabular}}{{l{'r' * (len(table.heads) - 1)}}}",
@@ -209,5 +229,5 @@ def latex(table: Table) -> str:
 
 
 def tex(text: str) -> str:
-    """Return a text with LaTeX's special letters escaped."""
-    return "".join(TEX.get(letter, letter) for letter in text)
+    """Return a text on one line with LaTeX's special letters escaped."""
+    return "".join(TEX.get(letter, letter) for letter in " ".join(text.split()))

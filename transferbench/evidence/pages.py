@@ -28,6 +28,7 @@ from transferbench.evidence.page import (
 from transferbench.experiments.experiment import Experiment, Figure
 from transferbench.files import write_text
 from transferbench.measures import decimals
+from transferbench.messages import no_formula
 
 
 @dataclass(frozen=True)
@@ -236,8 +237,8 @@ def setting(params: Mapping[str, Any]) -> str:
 
 
 def to_csv(table: pd.DataFrame) -> str:
-    """Return a table as CSV, numbers with six digits."""
-    return str(table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    """Return a table as CSV, numbers with six digits; no text is a formula."""
+    return str(table.map(no_formula).to_csv(index=False, float_format="%.6g", lineterminator="\n"))
 
 
 def write_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:

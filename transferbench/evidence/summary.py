@@ -216,7 +216,7 @@ def texts(results: Path, known: Mapping[str, Evidence]) -> dict[str, str]:
 
 def _experiments(known: Mapping[str, Evidence]) -> Table:
     """Return a row for each experiment: title, verdicts as written, corpora, the last run."""
-    rows = []
+    rows: list[Row] = []
     for name in experiments.names():
         if name not in known:
             continue
@@ -228,7 +228,7 @@ def _experiments(known: Mapping[str, Evidence]) -> Table:
         tasks = (str(row.task) for row in spec.rows.values())
         data = dict.fromkeys(task.partition(":")[0].rpartition("/")[0] or task for task in tasks)
         made = max(record.finished for cell in evidence.cells for record in cell.records)
-        link = f"[{name}]({name}/{'figure' if spec.figure else 'table'}.md)"
+        link = Value(name, address=f"{name}/{'figure' if spec.figure else 'table'}.md")
         rows.append([link, spec.title, judged, ", ".join(data), made[:10]])
     heads = ["experiment", "what", "verdicts", "data", "last run"]
     return Table("Experiments", heads, rows)

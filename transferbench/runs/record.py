@@ -11,17 +11,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Literal, Protocol, Self
+from typing import Annotated, Any, Literal, Protocol, Self
 
 import numpy as np
+from annotated_types import Ge, Le, Lt
 
 from transferbench import models
 from transferbench.artefacts import Folder
 from transferbench.data.tasks import Built, Facts, Task
 from transferbench.errors import Doubt
 from transferbench.fingerprint import PACKAGE, fingerprint
+from transferbench.parameters import Positive
 
 Status = Literal["done", "failed", "crashed", "timeout", "memory", "unavailable", "missing"]
+#: A measure; sums of the explained variance are rounded.
+Score = Annotated[float, Ge(-1e-9), Le(1 + 1e-9)]
+Number = Annotated[int, Ge(0), Lt(2**53)]
 #: Task, model, parameters (as JSON) and seed of a run.
 Identity = tuple[str, str, str, int | None]
 #: A value of each scored document (n,), by task, digest of the data, and domain.
@@ -138,19 +143,19 @@ class Record:
     seed: int | None
     status: Status
     reason: str = ""
-    metrics: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    documents: Mapping[str, int] = field(default_factory=dict)
+    metrics: Mapping[str, Mapping[str, Score]] = field(default_factory=dict)
+    documents: Mapping[str, Number] = field(default_factory=dict)
     right: Mapping[str, str] = field(default_factory=dict)
     diagnostics: Mapping[str, float | None] = field(default_factory=dict)
     objective: float | None = None
-    iterations: int = 0
+    iterations: Number = 0
     trace: tuple[float, ...] = ()
-    curve: Mapping[str, tuple[float, ...]] | None = None
+    curve: Mapping[str, tuple[Score, ...]] | None = None
     doubts: tuple[Doubt, ...] = ()
-    seconds: float | None = None
-    reused_seconds: float = 0.0
-    peak_mib: float | None = None
-    threads: int = 1
+    seconds: Positive | None = None
+    reused_seconds: Annotated[float, Ge(0)] = 0.0
+    peak_mib: Positive | None = None
+    threads: Number = 1
     data: str = ""
     code: str = ""
     versions: str = ""

@@ -9,13 +9,14 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from transferbench.errors import UserError
 from transferbench.files import exclusive, file_mode, open_regular, write_text
-from transferbench.messages import printable
+from transferbench.messages import MAX_REASON, printable
 from transferbench.runs.record import Identity, Record, Run
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def _adapter() -> "TypeAdapter[Record]":
     from pydantic import ConfigDict, TypeAdapter
 
     Record.__pydantic_config__ = ConfigDict(  # type: ignore[attr-defined]
-        extra="forbid", strict=False, ser_json_inf_nan="null"
+        extra="forbid", strict=True, allow_inf_nan=False, ser_json_inf_nan="null"
     )
     return TypeAdapter(Record)
 
@@ -44,11 +45,11 @@ def from_json(line: str | bytes) -> Record:
     return _adapter().validate_json(line)
 
 
-def read(path: Path) -> dict[Identity, Record]:
-    """Return the records of a file: of each run the last finished one, or else the last one.
+def read(path: Path, *, repair: bool = False) -> dict[Identity, Record]:
+    """Return the records of a file: of each run the newest finished one, or else the last one.
 
     A torn last line, of a process that was killed, is left out with a warning. Raise UserError if
-    the file is missing or damaged.
+    the file is missing, or has a line that is no run; with `repair` this is left out, too.
     """
     try:
         with open_regular(path) as file:
@@ -57,19 +58,25 @@ def read(path: Path) -> dict[Identity, Record]:
         remedy = "run `reproduce`, or name the results of a clone by --results"
         raise UserError(f"{path}: cannot be read ({error.strerror}); {remedy}.") from None
     *lines, torn = content.split(b"\n")
-    if torn and is_whole(torn):
-        lines.append(torn)
-    elif torn:
-        warnings.warn(f"{path}: the last line is incomplete and left out", stacklevel=2)
     records: dict[Identity, Record] = {}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate([*lines, torn] if torn else lines, start=1):
         try:
-            record = from_json(line)
-        except ValueError:
-            message = f"{path}:{number}: not a run; delete the line and run `reproduce` again."
-            raise UserError(message) from None
-        _add(records, record)
+            _add(records, from_json(line))
+        except ValueError as error:
+            message = f"{path}:{number}: not a run ({_why(error)})"
+            if number > len(lines):
+                message = f"{path}: the last line is incomplete"
+            elif not repair:
+                raise UserError(f"{message}; `reproduce` makes it again.") from None
+            warnings.warn(f"{message} and left out", stacklevel=2)
     return records
+
+
+def _why(error: Any) -> str:
+    """Return the first reason of pydantic why a line is no record."""
+    first = error.errors(include_url=False)[0]
+    place, message = ".".join(map(str, first["loc"])), first["msg"]
+    return f"{place} {message.replace('Input should be', 'expected')}".strip()[:MAX_REASON]
 
 
 def is_whole(line: bytes) -> bool:
@@ -92,9 +99,12 @@ def _torn_line(file: IO[bytes]) -> bytes:
 
 
 def _add(records: dict[Identity, Record], record: Record) -> None:
-    """Add a record unless it would replace a finished one by an unfinished one."""
+    """Add a record unless it would replace a finished one that is newer, or by an unfinished one.
+
+    The lines of a file are not always in order of time: a merge of two branches joins them.
+    """
     former = records.get(record.identity)
-    if record.done or not (former and former.done):
+    if not (former and former.done) or (record.done and record.finished >= former.finished):
         records[record.identity] = record
 
 
@@ -117,7 +127,7 @@ class Store:
     def files(self) -> dict[Path, dict[Identity, Record]]:
         """Records by file."""
         paths = dict.fromkeys([self.single, *self._others])
-        return {path: read(path) for path in paths if path.is_file()}
+        return {path: read(path, repair=True) for path in paths if path.is_file()}
 
     def get(self, run: Run, path: Path | None = None) -> Record | None:
         """Return the last finished record of a run in any file, or else that in this file.
@@ -130,8 +140,13 @@ class Store:
         return max(done, key=lambda r: (r.has_curve(run), r.finished), default=own)
 
     def append(self, record: Record, path: Path | None = None) -> None:
-        """Append a record to a file. Raise UserError if it cannot be written."""
-        path = path or self.single
+        """Append a record to a file. Raise UserError if it cannot be written.
+
+        If the clock was set back, it is finished when the former record of its run was.
+        """
+        path, former = path or self.single, self.get(record.run)
+        if former and former.finished > record.finished:
+            record = replace(record, finished=former.finished)
         with self.writing(path):
             try:
                 with path.open("a+b") as file:
@@ -155,7 +170,7 @@ class Store:
         file. A file that is in order stays as it is.
         """
         with self.writing(path):
-            former = read(path) if path.is_file() else {}
+            former = read(path, repair=True) if path.is_file() else {}
             self.files[path] = former
             records = {
                 run.identity: record if record.done else self.get(run, path) or record

@@ -1,6 +1,7 @@
 """Perform a run in its process: load the task, fit the model, measure, return the record."""
 
 import json
+import math
 import platform
 import sys
 import time
@@ -94,8 +95,8 @@ def _measure(record: Record, job: Job, send: Send) -> Record:
         metrics=measures,
         documents={domain: documents[domain] for domain in measures},
         right={domain: pack(right) for domain, right in correct(fit, truth).items()},
-        diagnostics=dict(fit.diagnostics),
-        objective=float(fit.trace[-1]) if len(fit.trace) else None,
+        diagnostics={name: _finite(value) for name, value in fit.diagnostics.items()},
+        objective=_finite(fit.trace[-1]) if len(fit.trace) else None,
         iterations=len(fit.trace),
         trace=tuple(map(float, fit.trace)) if run.curve else (),
         curve={name: tuple(values) for name, values in watch.curve.items()} if run.curve else None,
@@ -106,6 +107,11 @@ def _measure(record: Record, job: Job, send: Send) -> Record:
         threads=threads(),
         finished=now(),
     )
+
+
+def _finite(value: float | None) -> float | None:
+    """Return a number that JSON has, None for another."""
+    return None if value is None or not math.isfinite(value) else float(value)
 
 
 class _Watch:

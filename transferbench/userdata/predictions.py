@@ -12,6 +12,7 @@ import numpy as np
 
 from transferbench.files import writing
 from transferbench.measures import THRESHOLD, normalize_scores
+from transferbench.messages import no_formula
 from transferbench.problem import Fit, Problem
 from transferbench.userdata.documents import Documents, Reading
 from transferbench.userdata.multilabel import SEPARATOR
@@ -20,8 +21,6 @@ from transferbench.userdata.readers import TABLES, Number, whole_rows
 #: Values of a line of the file, by column.
 Row = dict[str, object]
 SUFFIXES = (".csv", ".jsonl")
-#: Starts of what a spreadsheet runs.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def rows(
@@ -95,8 +94,7 @@ def sample(targets: Sequence[Documents], count: int, reading: Reading = Reading(
     drawn = {*random.Random(0).sample(range(total), min(count, total))}
     documents = (row for part in targets for row in user_rows(part, reading.encoding))
     return [
-        {name: _no_formula(row[name]) for name in row if name != reading.label}
-        | {reading.label: ""}
+        {name: no_formula(row[name]) for name in row if name != reading.label} | {reading.label: ""}
         for number, row in enumerate(documents)
         if number in drawn
     ]
@@ -132,12 +130,6 @@ def _decided(scores: np.ndarray, several: bool) -> list[int]:
 def _short(value: float) -> float:
     """Return a number with six significant digits."""
     return float(f"{value:.6g}")
-
-
-def _no_formula(value: object) -> object:
-    """Return a text with ' before it if a spreadsheet would run it as a formula."""
-    is_formula = isinstance(value, str) and value.startswith(FORMULA)
-    return f"'{value}" if is_formula else value
 
 
 def write(path: Path, predicted: Iterator[Row], encoding: str = "utf-8") -> None:
