@@ -168,6 +168,7 @@ def test_fewer_repeats_are_written_elsewhere(call, home, write):
 def test_another_folder_has_a_forecast_from_the_committed_runs(
     call, home, write, tmp_path, monkeypatch
 ):
+    monkeypatch.chdir(tmp_path)
     one = write("one")
     assert "no times of earlier runs" in call("reproduce", one, "--dry-run")[1]
     assert call("reproduce", one)[0] == 0
