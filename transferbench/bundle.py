@@ -4,13 +4,14 @@ import io
 import re
 import stat
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from transferbench import citing, experiments
 from transferbench.errors import UserError
 from transferbench.evidence.boards import FOLDER
 from transferbench.experiments.experiment import Experiment
 from transferbench.files import write_text
+from transferbench.messages import reason
 from transferbench.runs import store
 
 PAGES = (".csv", ".md", ".svg")
@@ -54,6 +55,8 @@ def unpack(path: Path, results: Path) -> str:
     zip of `pack`.
     """
     folder = results / path.stem
+    if not experiments.NAME.fullmatch(path.stem):
+        raise UserError(f"{path}: expected letters, digits and -_.+ in the name.")
     try:
         with ZipFile(path) as archive:
             texts = {name: archive.read(name).decode() for name in (experiments.COPY, store.NAME)}
@@ -62,8 +65,9 @@ def unpack(path: Path, results: Path) -> str:
                 file = Path(archive.extract(model, results))
                 name = rf"(?<![\w./-]){re.escape(file.name)}"
                 texts = {n: re.sub(name, file.as_posix(), text) for n, text in texts.items()}
-    except (OSError, BadZipFile, KeyError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); expected a zip of `share`.") from None
+    except Exception as error:  # the library raises many types for a damaged or encrypted file
+        why = reason(error)
+        raise UserError(f"{path}: cannot be read ({why}); expected a zip of `share`.") from None
     for name, text in texts.items():
         write_text(folder / name, text)
     return path.stem

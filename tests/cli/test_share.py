@@ -49,9 +49,17 @@ def test_all_runs_of_the_models_in_a_bundle_are_made_again_elsewhere(call, home,
     code, out, err = call("verify", "plain.zip")
     assert code == 0, err
     assert "1 of 1 of mine.py" in out
-    (made / "plain.zip").write_text("no zip")
-    code, _, err = call("verify", "plain.zip")
-    assert (code, "expected a zip of `share`" in err) == (2, True)
+    packed = (made / "plain.zip").read_bytes()
+    encrypted = packed.replace(b"PK\1\2\x14\3\x14\0\0", b"PK\1\2\x14\3\x14\0\1")
+    for name, content, message in (
+        ("plain.zip", b"no zip", "expected a zip of `share`"),
+        ("plain.zip", encrypted, "expected a zip of `share`"),
+        ("...zip", packed, "in the name"),
+        ("no.zip", b"", "the file is empty"),
+    ):
+        (made / name).write_bytes(content)
+        code, _, err = call("verify", name)
+        assert (code, err.count("\n"), message in err) == (2, 1, True), err
 
 
 def test_a_model_that_changed_since_is_not_shared(call, made):

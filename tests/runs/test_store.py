@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from transferbench.data.tasks import Facts
 from transferbench.errors import Doubt, UserError
 from transferbench.runs import store
-from transferbench.runs.record import Record
+from transferbench.runs.record import Record, pack
 from transferbench.runs.store import Store
 
 RECORD = Record(
     task="generated/small", model="lr", params={"k": 2, "layers": (3, 4)}, seed=0,
     status="done", code="c", data="d", finished="2026-01-01T00:00:00Z",
     metrics={"t": {"accuracy": 1 / 3}},
-    documents={"t": 3}, diagnostics={"share": None}, objective=0.1, iterations=2, trace=(2.0, 0.1),
+    documents={"t": 3}, right={"t": pack(np.array([True, False, True]))},
+    diagnostics={"share": None},
+    objective=0.1, iterations=2, trace=(2.0, 0.1),
     curve={"t": (0.25, 1 / 3)}, doubts=(Doubt("odd", target="t"),), seconds=1.5, peak_mib=100.0,
     versions="python 3.11.7", output="a \u202e mark",
 )  # fmt: skip
@@ -78,6 +81,8 @@ DAMAGED = [
     *(store.to_json(RECORD).replace(then, now) for then, now in {
         '"accuracy":0.3': '"accuracy":-5.3', "0.25,": f"1{'0' * 400},", "0.25": "NaN",
         '"seconds":1.5': '"seconds":1e999', '"seconds":1': '"seconds":-1', '{"t":3}': '{"t":"3"}',
+        '"right":{"t":"': '"right":{"t":"!', '"right":{"t":': '"right":{"other":',
+        RECORD.right["t"]: pack(np.ones(10**6, bool)), '"eN': '"eA',
         '"iterations":2': f'"iterations":1{"0" * 400}', '"python 3.11.7"': "3",
     }.items()),
 ]  # fmt: skip

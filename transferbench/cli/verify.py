@@ -37,9 +37,11 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
     from transferbench import bundle, experiments, verify
     from transferbench.errors import UserError
     from transferbench.runs.record import Limits
+    from transferbench.userdata.documents import check_files
 
     with TemporaryDirectory() as folder:
         if any(name.endswith(".zip") for name in names):
+            check_files(map(Path, names), settings.max_bytes)
             names = tuple(bundle.unpack(Path(name), Path(folder)) for name in names)
             settings = settings.replace(results=Path(folder))
         names = tuple(experiments.expand(names)) or have_run(settings)

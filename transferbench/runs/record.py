@@ -6,6 +6,7 @@ The fields of `Record` are the keys of a line of runs.jsonl; see `runs.store`.
 import base64
 import hashlib
 import json
+import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -189,12 +190,23 @@ class Record:
         """Return 1 for each right and 0 for each wrong document: of one domain, or of each."""
         return {
             (self.task, self.data, domain): np.unpackbits(
-                np.frombuffer(zlib.decompress(base64.b64decode(packed)), np.uint8),
-                count=self.documents[domain],
+                np.frombuffer(self.bits(domain), np.uint8), count=self.documents[domain]
             )
-            for domain, packed in self.right.items()
+            for domain in self.right
             if domain == (only or domain)
         }
+
+    def bits(self, domain: str) -> bytes:
+        """Return the unpacked `right` of a domain. Raise ValueError if it is damaged."""
+        size = math.ceil(self.documents.get(domain, 0) / 8)
+        packed = base64.b64decode(self.right[domain], validate=True)
+        try:
+            found = zlib.decompressobj().decompress(packed, size + 1)
+        except zlib.error as error:
+            raise ValueError(f"right: {error}") from None
+        if len(found) != size:
+            raise ValueError("right: not of as many documents as were scored")
+        return found
 
     def is_current(self, run: Run, facts: Facts | None) -> bool:
         """True if performing the run now would give this record again.

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from transferbench.errors import UserError
 from transferbench.files import exclusive, file_mode, open_regular, write_text
@@ -42,7 +42,10 @@ def to_json(record: Record) -> str:
 
 def from_json(line: str | bytes) -> Record:
     """Return the record of a line. Raise ValueError if it is none of this version."""
-    return _adapter().validate_json(line)
+    record = _adapter().validate_json(line)
+    for domain in record.right:
+        record.bits(domain)
+    return record
 
 
 def read(path: Path, *, repair: bool = False) -> dict[Identity, Record]:
@@ -72,8 +75,12 @@ def read(path: Path, *, repair: bool = False) -> dict[Identity, Record]:
     return records
 
 
-def _why(error: Any) -> str:
-    """Return the first reason of pydantic why a line is no record."""
+def _why(error: ValueError) -> str:
+    """Return why a line is no record, of several reasons the first."""
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError):
+        return str(error)
     first = error.errors(include_url=False)[0]
     place, message = ".".join(map(str, first["loc"])), first["msg"]
     return f"{place} {message.replace('Input should be', 'expected')}".strip()[:MAX_REASON]
