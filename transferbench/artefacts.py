@@ -164,10 +164,11 @@ class _Cache:
     ) -> str:
         bound = inspect.signature(function).bind(*args, **kwargs)
         bound.apply_defaults()
-        code = fingerprint(Path(inspect.getfile(function)))
         name = f"{function.__module__}.{function.__qualname__}"
         arrays: list[np.ndarray] = []
-        parts = [name, code, environment(), *bound.arguments.items()]
+        parts = [name, *bound.arguments.items()]
+        if isinstance(self.store, Folder):  # neither changes while a command runs
+            parts += [fingerprint(Path(inspect.getfile(function))), environment()]
         packed = _pack(parts, arrays)
         # Sums may be rounded otherwise in another layout, so strides are part of the key.
         layouts = [(array.dtype.str, array.shape, array.strides) for array in arrays]
