@@ -21,6 +21,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from transferbench import experiments, settings
+from transferbench.artefacts import Memory
 from transferbench.choose import compare, sample
 from transferbench.choose.evidence import QUICK, RECOMMENDED
 from transferbench.data import tasks
@@ -43,7 +44,8 @@ DISASTERS = (
 def lines(problem: Problem, truth: Truth) -> list[dict[str, float]]:
     """Return the values of the columns for each number of labels."""
     plans = compare.plan("transfer", QUICK["transfer"], {})
-    entries = [compare.fit_plan(problem, planned) for planned in plans]
+    memory: Memory = {}  # what the models share
+    entries = [compare.fit_plan(problem, planned, memory) for planned in plans]
     fits = {entry.model: Fit(entry.fits[0].scores[-1:]) for entry in entries if entry.fits}
     # Of equally good models the first is chosen.
     fits = {RECOMMENDED: fits.pop(RECOMMENDED), **fits}

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from transferbench import datasets, models
+from transferbench import datasets, models, plugins
 
 GOOD = """
 '''A good model.'''
@@ -69,7 +69,8 @@ def site(plugin):
 
 def forget() -> None:
     """Forget the plug-ins that this process knows."""
-    for known in (models.registry, models.load, models.code, datasets.modules, datasets.tasks):
+    caches = models.registry, models.load, models.code, datasets.modules, datasets.tasks
+    for known in (*caches, plugins.points):
         known.cache_clear()
     for name in [name for name in sys.modules if name.partition(".")[0] in ("plugged", "exiting")]:
         del sys.modules[name]
