@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse as sp
 from small_experiment import PLAIN
 
-from transferbench import datasets, settings
+from transferbench import datasets, plugins, settings
 from transferbench.data import fetch, tasks
 from transferbench.errors import Unavailable
 from transferbench.problem import Domain, Problem, Truth
@@ -253,6 +253,7 @@ def plugin(tmp_path, monkeypatch):
 def _fresh_registries():
     """Clear the cached registries after each test, because a test may change their folders."""
     yield
+    plugins.points.cache_clear()
     datasets.modules.cache_clear()
     datasets.tasks.cache_clear()
     tasks._parse.cache_clear()

@@ -35,8 +35,9 @@ def own(plugin, monkeypatch):
     monkeypatch.syspath_prepend(str(site))
     for name in [name for name in sys.modules if name.startswith("plugged")]:
         monkeypatch.delitem(sys.modules, name)
-    from transferbench import datasets
+    from transferbench import datasets, plugins
 
+    plugins.points.cache_clear()
     datasets.modules.cache_clear()
     datasets.tasks.cache_clear()
     return datasets.tasks()["own/small"]
