@@ -77,7 +77,7 @@ def test_a_row_is_named_by_its_task_and_a_column_by_its_model_and_the_reasons_ar
     assert len(why.splitlines()) == 9
     for text in (
         "data         reuters/orgs-vs-people: Reuters-21578, orgs against people",
-        "digits       the printed column is a mean, or of other documents (a deviation is printed)",
+        "digits       the paper prints a deviation, so the value is a mean of several runs",
         "this row     = ",
         "this column  = comp vs sci, comp vs talk",
         "readings     4 values, from ",

@@ -165,7 +165,8 @@ def fit_models(
         sample = predictions.sample(loaded.targets, user.label_sample, user)
         # With a byte order mark, by which spreadsheets know UTF-8.
         predictions.write(user.sample_file, iter(sample), "utf-8-sig")
-        echo(f"{user.sample_file}: {counted(len(sample), 'document')} to label", err=True)
+        what = f"{counted(len(sample), 'document')} to label; fill in the column {user.label}"
+        echo(f"{user.sample_file}: {what}, then give --labels {user.sample_file}", err=True)
     bar = tqdm(plans, "models", leave=False, disable=None)
     return loaded, compare(loaded.problem, bar, loaded.truth if user.sampled else None)
 

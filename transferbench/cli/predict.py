@@ -12,14 +12,21 @@ from transferbench.settings import Settings
 
 @click.command()
 @click.option(
-    "--out", type=click.Path(path_type=Path), required=True, help="File to write, .csv or .jsonl."
+    "--out",
+    type=click.Path(path_type=Path),
+    help="File to write, .csv or .jsonl; needed unless only a sample to label is written.",
 )
 @_user.user_data
 @click.option("--clusters", type=click.IntRange(2), help="Number of clusters, without a source.")
 @click.option("--scores", is_flag=True, help="Also write the score of each class.")
 @click.pass_obj
 def command(
-    settings: Settings, /, user: _user.UserData, clusters: int | None, out: Path, scores: bool
+    settings: Settings,
+    /,
+    user: _user.UserData,
+    clusters: int | None,
+    out: Path | None,
+    scores: bool,
 ) -> None:
     """Label your own documents.
 
@@ -37,13 +44,17 @@ def command(
     from transferbench.userdata import predictions
     from transferbench.userdata.load import MAX_CLASSES
 
+    if not (out or user.label_sample):
+        raise UserError("--out is missing; name the file to write, .csv or .jsonl.")
     _user.check_files(user, out)
     if bool(user.sources) == bool(clusters):
         raise UserError("expected either --source or --clusters N, and not both.")
     if clusters and clusters > MAX_CLASSES:
         raise UserError(f"--clusters {clusters}: expected at most {MAX_CLASSES}.")
-    names = _user.to_fit(user, labelling=True)
+    names = _user.to_fit(user, labelling=True) if out else []
     loaded, compared = _user.fit_models(user, settings, names, "none", clusters=clusters or 0)
+    if not out:
+        return
     entries = compared.entries
     if user.auto:
         best, reference = compared.choice.model, next(iter(entries))

@@ -19,8 +19,8 @@ import numpy as np
 from transferbench.evidence.page import Table
 from transferbench.experiments.experiment import Experiment
 
-#: "other": a mean (of repeats, folds or tasks), or other documents.
-Status = Literal["single run", "other", "copied", "unclear"]
+#: "mean": a deviation is printed; "other": a mean (of repeats, folds or tasks), or other documents.
+Status = Literal["single run", "mean", "other", "copied", "unclear"]
 #: Significance level, shared by the numbers of documents that are tried for a column.
 LEVEL = 0.01
 #: Largest p of a column whose documents are known from the others.
@@ -202,7 +202,7 @@ def _judge(
     same: tuple[str, ...],
 ) -> Finding:
     if column.deviations.issuperset(values):
-        return Finding(column.name, "other", tuple(values), "a deviation is printed", like=same)
+        return Finding(column.name, "mean", tuple(values), "a deviation is printed", like=same)
     if not source:
         return Finding(column.name, "unclear", tuple(values), "no numbers fit all", like=same)
     denied = tuple(r for r, v in values.items() if not allows(documents[r], v, column.decimals))

@@ -114,6 +114,7 @@ def _digits(finding: Finding, row: str) -> str:
     """Return what the digits of a printed column say of a row."""
     meaning = {
         "single run": "the printed column fits a single run",
+        "mean": "the paper prints a deviation, so the value is a mean of several runs",
         "other": "the printed column is a mean, or of other documents",
         "copied": "the printed value has a digit less than others, so it may be copied",
         "unclear": "the printed column allows no conclusion",

@@ -94,7 +94,9 @@ def load(
         check_single(_names(labelled, usual), labelled[0].path, usual)
     unlabelled = [read_domain(domain, reading, labels) for domain in targets]
     if label_file:
-        unlabelled = with_labels(unlabelled, label_file, reading)
+        single = family == "transfer"
+        classes = _names(labelled, "") if single else ()
+        unlabelled = with_labels(unlabelled, label_file, reading, classes)
     used = used_options([*labelled, *unlabelled], options)
     separator = usual if reading.separator is None else reading.separator
     built = documents_problem(

@@ -22,7 +22,7 @@ import warnings
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -31,7 +31,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.errors import MAX_LISTED, UserError, brief
+from transferbench.errors import MAX_LISTED, UserError, brief, unknown
+from transferbench.files import open_regular
 from transferbench.messages import CONTROL, install_hint, reason
 from transferbench.problem import canonical
 from transferbench.userdata.documents import (
@@ -182,23 +183,38 @@ def _table(path: Path, reading: Reading, labels: Labels) -> Documents:
 
 
 def with_labels(
-    domains: Sequence[Documents], path: Path, reading: Reading = Reading()
+    domains: Sequence[Documents],
+    path: Path,
+    reading: Reading = Reading(),
+    classes: Collection[str] = (),
 ) -> list[Documents]:
     """Return the documents with the labels of a table that has their file, row and label.
 
-    A blank label changes nothing.
+    A blank label changes nothing. The table is in UTF-8, as it was written, or in the encoding of
+    the documents.
+
+    Parameters
+    ----------
+    classes
+        The labels that there may be; with none, any.
 
     Raises
     ------
     UserError
-        If all are blank, or for a row that is there twice, without a document in the domains, or
-        with another text.
+        If all are blank, or for a row that is there twice, with a label that is none of the
+        classes, without a document in the domains, or with another text.
     """
+    encoding = reading.encoding
+    with open_regular(path) as stream, suppress(UnicodeDecodeError):
+        stream.read().decode()
+        encoding = "utf-8"
     labelled = {}
     needed = "file", "row", reading.label
-    for line, row in rows(path, needed, (reading.text,), reading.encoding):
+    for line, row in rows(path, needed, (reading.text,), encoding):
         with _at(path, line):
             name, at, label = (_name(row[column], column) for column in needed)
+            if label and classes and label not in classes:
+                raise ValueError(f"{unknown('label', label, classes)}")
             place = os.path.realpath(name), at
             if label and place in labelled:
                 raise ValueError(f"row {at} is there twice in {name}.")
@@ -295,10 +311,11 @@ def rows(
                 at = 1 if read_rows is _csv else line  # the header
                 flags = "--text-column, --label-column, --id-column"
                 more = ", …" if len(names) > MAX_LISTED else ""
+                other = ", or separate columns by a comma, semicolon or tab" * (len(names) == 1)
+                listed = f"{', '.join(map(brief, names[:MAX_LISTED]))}{more}"
                 raise UserError(
-                    f"{path}:{at}: no column {column!r} among "
-                    f"{', '.join(map(brief, names[:MAX_LISTED]))}{more}; name yours ({flags}), or "
-                    "separate columns by a comma, semicolon or tab."
+                    f"{path}:{at}: no column {column!r} among {listed}; name yours ({flags})"
+                    f"{other}."
                 )
         yield line, row
     if blank:
