@@ -10,7 +10,7 @@ import pytest
 
 from transferbench.data.tasks import Facts
 from transferbench.errors import Doubt, UserError
-from transferbench.runs import store
+from transferbench.runs import runner, store
 from transferbench.runs.record import Record, pack
 from transferbench.runs.store import Store
 
@@ -54,6 +54,16 @@ def test_the_last_finished_record_of_a_run_counts(home):
     for known in (stored, Store(home.results)):
         assert known.get(RECORD.run).seconds == 3.0
         assert known.get(replace(RECORD.run, seed=1)) is None
+
+
+def test_published_runs_are_reused_whatever_the_code_is_now(home):
+    published = home.results / "suite" / store.NAME
+    Store(home.results).append(RECORD, published)
+    ways = {"outdated": True, "missing": True, "all": False}
+    for rerun, kept in ways.items():
+        known = Store(home.results, committed=[published])
+        assert runner.done([RECORD.run], home, known, rerun=rerun) == [kept]
+    assert runner.done([RECORD.run], home, Store(home.results)) == [False]
 
 
 def test_a_torn_last_line_is_left_out_and_cut_before_the_next(home):

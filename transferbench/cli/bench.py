@@ -36,11 +36,10 @@ def command(
     transferbench bench sklearn.linear_model:RidgeClassifier --suite transfer-text
 
     MODEL is a name, a Python file with a function `fit`, or an estimator of scikit-learn (trained
-    on the sources), skada or adapt, as package.module:Name. Its code is run. Runs that the results
-    of the suite have are reused if code, data and parameters are equal. What a file imports or
-    reads is not known, so its runs are made anew; --rerun missing keeps the finished ones. The
-    results are an experiment of your own, results/SUITE+LABEL/, and a board,
-    results/boards/SUITE+LABEL.md.
+    on the sources), skada or adapt, as package.module:Name. Its code is run. The published
+    runs of the suite are reused; --rerun all makes them, too. What a file imports or reads is not
+    known, so its runs are made anew; --rerun missing keeps the finished ones. The results are an
+    experiment of your own, results/SUITE+LABEL/, and a board, results/boards/SUITE+LABEL.md.
     """
     import yaml
 

@@ -92,11 +92,12 @@ def run(
     with closing(ProgressBar(runs, progress, expected)) as bar:
         for run in dict.fromkeys(runs):
             record = store.get(run, place(run))
-            if rerun != "missing" or not _is_kept(run, record, None, rerun):
+            wanted = _wanted(run, store, rerun)
+            if wanted != "missing" or not _is_kept(run, record, None, wanted):
                 built = build(run.task)
                 if isinstance(built, Built):
                     models.check_family(run.model, built.facts.family)
-                    if not _is_kept(run, record, built.facts, rerun):
+                    if not _is_kept(run, record, built.facts, wanted):
                         jobs.append(Job(run, built, limits(run), artefacts))
                         continue
                 elif record and record.done:
@@ -141,7 +142,15 @@ def done(
             return tasks.read_facts(task.built_path(settings))
         return None
 
-    return [_is_kept(run, store.get(run, place(run)), facts(run.task), rerun) for run in runs]
+    return [
+        _is_kept(run, store.get(run, place(run)), facts(run.task), _wanted(run, store, rerun))
+        for run in runs
+    ]
+
+
+def _wanted(run: Run, store: Store, rerun: Rerun) -> Rerun:
+    """Return what is performed again; published runs are not, unless all are."""
+    return "missing" if rerun == "outdated" and store.is_published(run) else rerun
 
 
 def _is_kept(run: Run, record: Record | None, facts: Facts | None, rerun: Rerun) -> bool:

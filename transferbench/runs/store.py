@@ -118,7 +118,8 @@ def _add(records: dict[Identity, Record], record: Record) -> None:
 class Store:
     """The runs in a folder of results.
 
-    single: True for the file of single runs alone; else all files. committed: further files.
+    single: True for the file of single runs alone; else all files. committed: files of published
+    results, whose runs count as current whatever the code is now.
     """
 
     def __init__(
@@ -128,13 +129,19 @@ class Store:
         self.single = results / NAME
         folders = () if single else (results, *results.glob("repeats-*"))
         self._others = [path for folder in folders for path in sorted(folder.glob(f"*/{NAME}"))]
-        self._others += committed
+        self._committed = list(committed)
+        self._others += self._committed
 
     @cached_property
     def files(self) -> dict[Path, dict[Identity, Record]]:
         """Records by file."""
         paths = dict.fromkeys([self.single, *self._others])
         return {path: read(path, repair=True) for path in paths if path.is_file()}
+
+    def is_published(self, run: Run) -> bool:
+        """True if a committed file has a finished record of the run."""
+        found = (self.files[path].get(run.identity) for path in self._committed)
+        return any(record and record.done for record in found)
 
     def get(self, run: Run, path: Path | None = None) -> Record | None:
         """Return the last finished record of a run in any file, or else that in this file.
