@@ -54,6 +54,7 @@ def calls(folder: Path) -> dict[str, list[str]]:
         "describe": ["kmeans"],
         "doctor": [],
         "explain": [experiment],
+        "export": [TASK, "--out", str(folder / "exported")],
         "fetch": ["comp-vs-rec", "--dry-run"],
         "list": [],
         "new": ["model", "mine", "--out", str(folder / "new")],

@@ -354,7 +354,10 @@ def _csv(path: Path, wanted: Collection[str], encoding: str) -> Rows:
 
     def columns(delimiter: str) -> tuple[int, int]:
         """Return the numbers of wanted columns, and of all, if this is the separator."""
-        names = {name.casefold() for name in next(csv.reader([head], delimiter=delimiter), [])}
+        try:
+            names = {name.casefold() for name in next(csv.reader([head], delimiter=delimiter), [])}
+        except csv.Error:  # reported below
+            return 0, 0
         return len(names & {name.casefold() for name in wanted}), len(names)
 
     # Spreadsheets write ; where the comma is decimal.
