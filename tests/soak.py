@@ -70,7 +70,7 @@ def start(folder: Path, *options: str) -> subprocess.Popen[str]:
 
 def finished(folder: Path) -> int:
     """Return how many runs a new reproduction would reuse."""
-    return int(re.search(r"(\d+) finished", complete(start(folder, "--dry-run")))[1])
+    return int(re.search(r"(\d+) reused", complete(start(folder, "--dry-run")))[1])
 
 
 def complete(process: subprocess.Popen[str]) -> str:
