@@ -276,7 +276,7 @@ FLAGS = (
 
 
 def missing(reason: str) -> None:
-    """What the browser tests need is installed by .ci/run; elsewhere they skip."""
+    """`.ci/run` installs the browser; elsewhere the browser tests are skipped."""
     if os.environ.get("CI"):
         pytest.fail(reason)
     pytest.skip(reason)

@@ -30,7 +30,15 @@ def test_a_published_value_belongs_to_the_task_of_its_column(monkeypatch, option
     run = next(planned.run for planned in file.runs() if planned.column == "LG")
     record = Record.of(replace(run, task=task), "done")
     record = replace(record, metrics={"target": {"accuracy": 0.8}})
-    assert command._published(record, "target", "accuracy") == published
+    assert shown(command._published(record, "target", "accuracy")) == published
+
+
+def shown(found):
+    """Return the value and the place, as `run` prints them."""
+    if found is None:
+        return "", ""
+    experiment, row, value = found
+    return f"{value:.2f}", f"{experiment.name}, {row}"
 
 
 def test_a_control_has_the_published_value_of_its_table():
@@ -38,7 +46,7 @@ def test_a_control_has_the_published_value_of_its_table():
     for planned in experiments.load("gtl-unit-length").runs(1):
         if (planned.row, planned.column) == ("comp vs rec", "GCMF"):
             record = replace(Record.of(planned.run, "done"), metrics={"target": {"accuracy": 0.9}})
-            place = command._published(record, "target", "accuracy")
+            place = shown(command._published(record, "target", "accuracy"))
             assert place == ("92.36", "gtl-unit-length, comp vs rec")
             return
     raise AssertionError("no such cell")

@@ -81,6 +81,8 @@ def _show(batch: Batch, execution: Execution) -> None:
         lines.append([rebuild.name, *counts, f"{one.seconds / 60:.1f}{unknown}"])
     echo_table(lines)
     echo(sentence)
+    if execution.rerun != "outdated":
+        return
     kept = batch.forecast("missing")[0]["finished"].sum() - expected["finished"].sum()
-    if execution.rerun == "outdated" and kept:
+    if kept:
         echo(f"{kept:.0f} of these runs have results of older code; --rerun missing keeps them.")

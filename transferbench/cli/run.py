@@ -74,13 +74,12 @@ def command(
     else:
         sizes = ", ".join(f"{name} {count}" for name, count in facts.documents.items())
         echo(f"{records[0].task}: documents: {sizes}; features: {facts.features[0]}\n")
-        rows = _rows(records)
+        rows, compared = _rows(records)
         echo_table(rows)
         echo()
-        for name in dict.fromkeys(row[-1].partition(",")[0] for row in rows[1:] if row[3]):
-            spec = experiments.load(name).spec
-            if spec.control_of:
-                echo(f"{name}: {spec.notes[0]}")
+        for name, experiment in compared.items():
+            if experiment.spec.control_of:
+                echo(f"{name}: {experiment.spec.notes[0]}")
         echo(f"runs: {settings.results / NAME}")
     worthless = {r.model for r in records if any(doubt.worthless for doubt in r.doubts)}
     if named := [name for name in names if name in worthless]:
@@ -89,8 +88,8 @@ def command(
     return 0 if all(record.done for record in records) else 1
 
 
-def _rows(records: Sequence[Record]) -> list[list[str]]:
-    """Return the table: a line for each model and domain."""
+def _rows(records: Sequence[Record]) -> tuple[list[list[str]], dict[str, Experiment]]:
+    """Return the table, a line for each model and domain, and the experiments it quotes by name."""
     from statistics import fmean
 
     from transferbench.measures import headings
@@ -100,6 +99,7 @@ def _rows(records: Sequence[Record]) -> list[list[str]]:
     measures = list(next(iter(metrics.values())))
     first, *others = [f"{titles.get(measure, measure)} %" for measure in measures]
     rows = [["model", "domain", first, "published", *others, "runs", "seconds", ""]]
+    compared: dict[str, Experiment] = {}
     for model, group in groupby(records, attrgetter("model")):
         of_model = list(group)
         done = [record for record in of_model if record.done]
@@ -110,9 +110,13 @@ def _rows(records: Sequence[Record]) -> list[list[str]]:
         seconds = f"{fmean(record.seconds or 0 for record in done):.2f}"
         for domain in done[0].metrics:
             ours = [_mean([100 * r.metrics[domain][m] for r in done]) for m in measures]
-            value, place = _published(done[0], domain, measures[0])
+            value = place = ""
+            if found := _published(done[0], domain, measures[0]):
+                experiment, row, published = found
+                value, place = f"{published:.2f}", f"{experiment.name}, {row}"
+                compared[experiment.name] = experiment
             rows.append([model, domain, ours[0], value, *ours[1:], f"{len(done)}", seconds, place])
-    return rows
+    return rows, compared
 
 
 def _mean(values: list[float]) -> str:
@@ -123,8 +127,8 @@ def _mean(values: list[float]) -> str:
     return f"{mean} ± {stdev(values):.2f}" if len(values) > 1 else mean
 
 
-def _published(record: Record, domain: str, measure: str) -> tuple[str, str]:
-    """Return the value that a paper prints for this run, and where; empty texts if none does."""
+def _published(record: Record, domain: str, measure: str) -> tuple[Experiment, str, float] | None:
+    """Return the experiment, the row and the value that a paper prints for this run, if any."""
     domains = [domain, *([None] if len(record.metrics) == 1 else [])]
     ours = record.task, record.model, record.params
     for file in _experiments(record):
@@ -132,8 +136,8 @@ def _published(record: Record, domain: str, measure: str) -> tuple[str, str]:
             value = file.published(row, column)
             is_ours = (str(run.task), run.model, run.params) == ours and file.metric(row) == measure
             if value and is_ours and file.spec.rows[row].domain in domains:
-                return f"{value[0]:.2f}", f"{file.name}, {row}"
-    return "", ""
+                return file, row, value[0]
+    return None
 
 
 def _experiments(record: Record) -> Iterator[Experiment]:

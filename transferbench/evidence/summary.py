@@ -1,4 +1,4 @@
-"""How far the papers reproduce, in one table: verdicts, chance, order of the methods, claims."""
+"""Summary of how far the papers reproduce: verdicts, chance, order of the methods, claims."""
 
 import math
 from collections import Counter
