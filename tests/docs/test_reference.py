@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import json
-import sys
 
 import pytest
 import yaml
 from conftest import ROOT
 
-sys.path.insert(0, str(ROOT / "docs" / "_ext"))
-import generate
-
 from transferbench import datasets, models, parameters, settings
+
+
+@pytest.fixture
+def generate(monkeypatch):
+    """The extension that makes the pages; it needs the extra `docs`."""
+    pytest.importorskip("sphinx", reason="the extra [docs] is not installed")
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
+    return importlib.import_module("generate")
 
 
 @pytest.mark.parametrize("name", models.registry())
@@ -43,20 +48,20 @@ def test_descriptions_are_read_from_a_numpydoc_section():
     assert parameters.descriptions(fit) == expected
 
 
-def test_every_model_and_dataset_has_a_page():
+def test_every_model_and_dataset_has_a_page(generate):
     pages = dict(generate.pages())
     assert {f"models/{name}.md" for name in models.registry()} <= pages.keys()
     assert {f"datasets/{name}.md" for name in datasets.modules()} <= pages.keys()
 
 
-def test_a_docstring_becomes_restructured_text():
+def test_a_docstring_becomes_restructured_text(generate):
     lines = ["Sum *a*.", "", "    a + b", "", "So:", "- x_ of", "  y"]
     generate.to_rst(None, "module", "", None, None, lines)
     expected = "Sum \\*a\\*.\n\n.. code-block:: text\n\n    a + b\n\nSo:\n\n- x\\_ of\n  y\n"
     assert "\n".join(lines) == expected
 
 
-def test_the_json_schema_knows_the_keys_of_committed_experiments():
+def test_the_json_schema_knows_the_keys_of_committed_experiments(generate):
     schema = dict(generate.pages())["../_static/experiment.schema.json"]
     keys = json.loads(schema)["properties"].keys()
     for file in settings.experiments_dir().glob("*.yaml"):
