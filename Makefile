@@ -20,7 +20,7 @@ CONSTRAINTS ?= constraints.txt
 # Folders and files for `make test`; by default all. NEWEST: what depends most on other libraries.
 TESTS ?=
 NEWEST := tests/test_strict_yaml.py tests/test_estimators.py tests/experiments tests/data \
-	tests/userdata tests/models/test_model_contract.py
+	tests/userdata tests/models/test_model_contract.py tests/docs/test_reference.py
 COMMA := ,
 TESTED := $(VENV)/.installed-$(subst $(COMMA),-,$(EXTRAS))
 # What `make docs` needs: installed with the tests' if EXTRAS names it.
