@@ -1,20 +1,20 @@
 """Consensus: decide as several methods do together, with the class shares on which they agree most.
 
-    min over shares π       ½ ((logit π_c − logit σ_c) / width)² − strength · mean_m ρ_m(c, π_c)
+    min over shares π       ½ ((logit π_c − logit σ_c) / width)² − strength · mean_m z_m(c, π_c)
     min over classes a(i)   −Σ_i Σ_m w_m q_m(i, a(i))   s.t.  π_c n documents have a(i) = c
 
 The first is solved for each class c, with the members m graph only, DTL and CoCC; the second for
 all documents i = 1 … n of a target, with graph only, DTL and TSVM. σ are the shares of the labels.
 q_m(i, c) is the place of document i among the n, by how much the score of class c exceeds its best
-rival's in member m, as a quantile of the normal distribution. w_m is the mean of atanh ρ of member
-m with the other two, at the shares π.
+rival's in member m, as a quantile of the normal distribution. w_m is the mean agreement z of
+member m with the other two, at the shares π.
 
-ρ_m(c, p) is how well member m agrees with TSVM trained for the share p. Both name the p n documents
-that are best for class c. ρ is the correlation at which two normal variables would exceed their
-upper p-quantiles together as often as a document is named by both (the tetrachoric correlation).
-Whoever must name more documents than a class has, or fewer, cuts through a class, and each member
-does so in another place; in the gap between two classes all members meet. The estimate is the mean
-of π_c, weighted by the exponential of minus the objective.
+z_m(c, p) is how well member m agrees with TSVM trained for the share p. Both name the p n documents
+that are best for class c. tanh z is the correlation at which two normal variables would exceed
+their upper p-quantiles together as often as a document is named by both (the tetrachoric
+correlation). Whoever must name more documents than a class has, or fewer, cuts through a class, and
+each member does so in another place; in the gap between two classes all members meet. The estimate
+is the mean of π_c, weighted by the exponential of minus the objective.
 
 If shares are not given and source and target look alike, nothing needs to be transferred, and the
 linear SVM decides. They do if a logistic regression cannot tell them apart: on held-out documents
@@ -45,7 +45,7 @@ STEPS = np.linspace(-2.4, 2.4, 9)
 LEAST_SHARE = 0.02
 #: Least share that TSVM is given, and least weight.
 LEAST = 1e-9
-#: Values of atanh ρ among which `agreement` looks.
+#: Values of z among which `agreement` looks.
 Z = np.linspace(-0.5, 3.0, 351)
 #: Documents of source and target that are needed; a sample has so many of each labelled class.
 FEW = 20
@@ -55,8 +55,8 @@ def fit(
     problem: Problem,
     *,
     prior: Prior | Literal["agreed"] = "agreed",
-    strength: Positive = 20.0,
-    width: Positive = 1.5,
+    strength: Positive = 10.0,
+    width: Positive = 1.0,
     alike: Fraction = 0.6,
     sample: Count = 2000,
     seed: int = 0,
@@ -151,7 +151,7 @@ def weighted_sum(places: Sequence[np.ndarray], shares: np.ndarray) -> np.ndarray
 
 
 def agreement(first: np.ndarray, second: np.ndarray, count: int) -> float:
-    """Return atanh ρ of two rankings (n,), of which the `count` largest values are named."""
+    """Return z of two rankings (n,), of which the `count` largest values are named."""
     share = count / len(first)
     both = np.mean((tsvm.largest(first, count) > 0) & (tsvm.largest(second, count) > 0))
     return float(np.interp(both, share - 2 * owens_t(ndtri(share), np.exp(-Z)), Z))
@@ -191,16 +191,15 @@ def agreed_shares(problem: Problem, strength: float, width: float, seed: int) ->
     for k in [1] if c == 2 else np.unique(y):
         tried = expit(logit(np.clip(shares[k], LEAST_SHARE, 1 - LEAST_SHARE)) + STEPS)
         counts = np.clip(np.rint(tried * n), 1, n - 1).astype(int).tolist()
-        sign, rho = np.where(y == k, 1.0, -1.0), []
+        sign, z = np.where(y == k, 1.0, -1.0), []
         for count in counts:
             *_, (w, _) = tsvm.transduce(X, sign, T, count, 1.0, levels, balance=True, tol=1e-2)
             f = tsvm.values(T, w)
-            z = [agreement(f, q[:, k], count) for q in member_places]
-            rho.append(np.tanh(z).mean())
-        objective = (STEPS / width) ** 2 / 2 - strength * np.array(rho)
+            z.append(np.mean([agreement(f, q[:, k], count) for q in member_places]))
+        objective = (STEPS / width) ** 2 / 2 - strength * np.array(z)
         weights = np.exp(objective.min() - objective)
         shares[k] = weights @ tried / weights.sum()
-        best.append(max(rho))
+        best.append(max(z))
         below = np.cumsum(weights) / weights.sum()
         low, high = np.searchsorted(below, [0.05, 0.95])
         widths.append(tried[min(high, len(tried) - 1)] - tried[low])
@@ -209,7 +208,8 @@ def agreed_shares(problem: Problem, strength: float, width: float, seed: int) ->
         peaks.append(int(is_peak.sum()))
     if c == 2:
         shares[0] = 1 - shares[1]
-    return Agreed(shares / shares.sum(), float(np.mean(best)), float(max(widths)), max(peaks))
+    correlation = float(np.tanh(np.mean(best)))
+    return Agreed(shares / shares.sum(), correlation, float(max(widths)), max(peaks))
 
 
 def area(problem: Problem, seed: int) -> float:
