@@ -1,4 +1,4 @@
-"""Figures of an experiment: curves over a parameter, iterations or rows, or bars.
+"""Figures of an experiment: curves over a parameter, the iterations or the rows.
 
 `style` and `save` give all pictures one style, and colours for light and dark pages.
 """
@@ -39,10 +39,9 @@ DARK = dict(
     )
 )  # fmt: skip
 BAND = "± one standard deviation"
-#: A line style, a marker and a hatch for each column, in order, to distinguish columns in print.
+#: A line style and a marker for each column, in order, to distinguish columns in print.
 STYLES = ("-", "--", "-.", ":")
 MARKERS = "os^Dvx*P"
-HATCHES = ("", "//", "..", "xx", "--", "++", "oo", "**")
 #: The label of the line of a published value.
 LEVEL = "published"
 #: Columns of figure.csv.
@@ -98,35 +97,30 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:
     rows = [""] if figure.rows else list(spec.rows)
     across = min(3, len(rows))
     down = -(-len(rows) // across)
-    bars = figure.rows and bool(points["x"].isna().all())
     with style(experiment.name):
         import matplotlib.pyplot as plt
 
-        width = max(3.2 * across, 5.2, bars * 1.1 * len(spec.rows))
-        size = (width, (3.2 if figure.rows else 2.5) * down + 0.7)
+        size = (max(3.2 * across, 5.2), (3.2 if figure.rows else 2.5) * down + 0.7)
         drawing, axes = plt.subplots(
             down, across, figsize=size, squeeze=False, layout="constrained"
         )
         for i, (ax, row) in enumerate(zip(axes.flat, rows, strict=False)):
             panel = points[points["row"] == row] if row else points
-            if bars:
-                _bars(experiment, ax, panel)
-            else:
-                _lines(experiment, figure, ax, panel)
-                _ticks(figure, ax, panel["x"].dropna().unique(), most=11 if across == 1 else 6)
+            _lines(experiment, figure, ax, panel)
+            _ticks(figure, ax, panel["x"].dropna().unique(), most=11 if across == 1 else 6)
             level = published_levels(experiment).get(row)
             if level is not None:
                 ax.axhline(level, color=PUBLISHED, linewidth=3, zorder=1, label=LEVEL)
             ax.set_title(row)
-            ax.margins(y=0 if bars else 0.1)
-            ax.grid(axis="y" if bars else "both")
+            ax.margins(y=0.1)
+            ax.grid()
             if i + across >= len(rows):
                 ax.set_xlabel(figure.label)
             if i % across == 0:
                 ax.set_ylabel("objective" if figure.objective else _measure(spec))
         for ax in axes.flat[len(rows) :]:
             ax.set_axis_off()
-        handles = _handles(axes.flat, points, bars)
+        handles = _handles(axes.flat, points)
         drawing.legend(handles=handles, loc="outside lower center", ncols=min(4, len(handles)))
         return save(drawing, folder / "figure.svg")
 
@@ -137,9 +131,8 @@ def _measure(spec: Schema) -> str:
     return TITLES[spec.metric] + (f" in {spec.value_unit.words}" if shares else "")
 
 
-def _handles(axes: Iterable[Axes], points: pd.DataFrame, bars: bool) -> list[Artist]:
+def _handles(axes: Iterable[Axes], points: pd.DataFrame) -> list[Artist]:
     """Return the entries of the legend, each label once: the columns, the band, the published."""
-    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     drawn: dict[str, Artist] = {}
@@ -148,30 +141,9 @@ def _handles(axes: Iterable[Axes], points: pd.DataFrame, bars: bool) -> list[Art
             drawn.setdefault(label, handle)
     published = [drawn.pop(LEVEL)] if LEVEL in drawn else []
     band: list[Artist] = []
-    if bars and points["std"].gt(0).any():
-        band = [Line2D([], [], color=INK, marker="|", markersize=10, linestyle="none",
-                       label=BAND)]  # fmt: skip
-    elif points.loc[points["x"].notna(), "std"].gt(0).any():
+    if points.loc[points["x"].notna(), "std"].gt(0).any():
         band = [Patch(facecolor=INK, alpha=0.2, linewidth=0, label=BAND)]
     return [*drawn.values(), *band, *published]
-
-
-def _bars(experiment: Experiment, ax: Axes, panel: pd.DataFrame) -> None:
-    """Draw a group of bars for each row, a bar for each column, from zero on a linear axis."""
-    rows, columns = list(experiment.spec.rows), list(experiment.spec.columns)
-    width = 0.8 / len(columns)
-    for i, column in enumerate(columns):
-        of_column = panel[panel["column"] == column]
-        ax.bar(
-            [rows.index(name) - 0.4 + (i + 0.5) * width for name in of_column["row"]],
-            list(of_column["mean"]), width, yerr=list(of_column["std"].fillna(0)), label=column,
-            color=COLOURS[i % len(COLOURS)], hatch=HATCHES[i % len(HATCHES)],
-            edgecolor=PAPER, ecolor=INK,
-        )  # fmt: skip
-    if not panel.empty:
-        ax.set_ylim(0, 1.05 * float((panel["mean"] + panel["std"].fillna(0)).max()))
-    ax.set_xticks(range(len(rows)), rows)
-    ax.tick_params(axis="x", length=0)
 
 
 def _lines(experiment: Experiment, figure: Figure, ax: Axes, panel: pd.DataFrame) -> None:
@@ -242,6 +214,8 @@ def style(name: str) -> Iterator[None]:
     inked = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
     settings: dict[Any, Any] = dict.fromkeys(inked, INK) | {
         "svg.hashsalt": name,
+        "svg.fonttype": "none",  # text, not outlines: smaller, and searchable
+        "font.sans-serif": ["DejaVu Sans"],
         "font.size": 9,
         "axes.titlesize": 9.5,
         "axes.titleweight": "bold",

@@ -192,6 +192,8 @@ def _check_figure(spec: Schema, figure: Figure, errors: ErrorList) -> None:
     axes = [bool(figure.params and figure.values), figure.iterations, figure.rows]
     message = "expected one of params with values, iterations: true, rows: true."
     errors.expect(axes.count(True) == 1, message, "figure")
+    has_x = not figure.rows or all(row.x is not None for row in spec.rows.values())
+    errors.expect(has_x, "with rows: true, each row needs an x.", "figure")
     grids = any(column.grid for column in spec.columns.values())
     errors.expect(not grids, "a figure has no grids; it has params and values.", "figure")
     params = {name for column in spec.columns.values() for name in column.params}

@@ -204,8 +204,8 @@ class Figure(StrictModel):
     """The x axis of a figure: parameters (all set to the same value), the iterations, or the rows.
 
     The parameters vary in the columns that state them, except controls; the other columns are drawn
-    as level lines. With `rows` there is one panel, with bars for each row, or with lines if rows
-    have an x. `levels` are drawn as lines, too.
+    as level lines. With `rows` there is one panel, and each row has an x. `levels` are drawn as
+    lines, too.
     """
 
     label: str
