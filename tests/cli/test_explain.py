@@ -59,11 +59,11 @@ def test_a_number_is_explained(explain):
     assert code == 0
     for text in (
         "gtl-unit-length: GCMF, comp vs rec\n",
-        "again     transferbench run gtl/comp-vs-rec --model gcmf --repeats 10\n",
+        "again     transferbench run gtl/comp-vs-rec --model gcmf --repeats 5\n",
         "paper     92.36 % ± 0; Transfer Learning with Graph Co-Regularization, AAAI 2012, Table 3",
         "verdict   better, +6.8",
         "by seed   0: 99.1",
-        "10 of 10 runs",
+        "5 of 5 runs",
         "data      task not built here",
     ):
         assert text in out

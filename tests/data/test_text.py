@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
-from transferbench.data.text import PAIRS, count, replicate, select, weight
+from transferbench.data.text import PAIRS, count, select, weight
 
 TEXTS = ["The cat saw the cat", "a dog saw xy1 dogs", "cat dog dog dog"]
 
@@ -76,16 +76,3 @@ def test_weights_of_blocks_equal_those_of_all_rows_at_once(monkeypatch, weightin
     monkeypatch.setattr("transferbench.data.text.BLOCK_ROWS", 7)
     expected = reference.astype(np.float32).toarray()
     np.testing.assert_array_equal(weight(counts, weighting, True).toarray(), expected)
-
-
-def test_copies_are_thinned_and_differ():
-    counts = sp.csr_array(np.full((200, 30), 3, np.int32))
-    X = replicate(counts, 3)
-    assert X.shape == (600, 30)
-    assert X.dtype == np.int32
-    np.testing.assert_array_equal(X[:200].toarray(), counts.toarray())
-    first, second = X[200:400].toarray(), X[400:].toarray()
-    assert set(np.unique(first)) == {0, 3}
-    assert (first > 0).mean() == pytest.approx(0.5, abs=0.03)
-    assert (first != second).any(axis=1).all()
-    assert replicate(counts, 1).nnz == counts.nnz

@@ -98,19 +98,6 @@ def select(
     return np.sort(columns[np.argsort(-df[columns], kind="stable")][:max_features])
 
 
-def replicate(counts: sp.csr_array, copies: int) -> sp.csr_array:
-    """Return the counts (n, d) and, below them, copies − 1 thinned ones: (copies · n, d).
-
-    A thinned copy keeps each entry with probability 1/2, drawn with a fixed seed, so that copies of
-    a document differ.
-    """
-    rng = np.random.default_rng(0)
-    X = sp.csr_array(sp.vstack([counts] * copies, format="csr"))
-    X.data[counts.nnz :] *= rng.random(X.nnz - counts.nnz) < 0.5
-    X.eliminate_zeros()
-    return X
-
-
 def weight(counts: sp.csr_array, weighting: Weighting, unit_length: bool) -> sp.csr_array:
     """Return the weighted counts (n, d), float32.
 

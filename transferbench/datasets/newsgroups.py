@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.problems import Counts, problem_from_counts
-from transferbench.data.text import Weighting, count, replicate, select
+from transferbench.data.text import Weighting, count, select
 from transferbench.datasets import originals, read_json
 from transferbench.parameters import Count
 from transferbench.problem import Problem, Truth
@@ -59,7 +59,6 @@ def build(
     min_df: Count = 5,
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
-    copies: Count = 1,
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
@@ -73,8 +72,6 @@ def build(
         tasks: over the task).
     weighting, unit_length
         See `text.weight`; fitted on the task's documents together.
-    copies
-        So many times the documents, to measure time and memory; see `text.replicate`.
     """
     is_clustering, split = task.startswith("mtc/"), SPLITS[task]
     counts, vocabulary, groups = _corpus(*files.values())
@@ -93,10 +90,7 @@ def build(
         task,
         "clustering" if is_clustering else "transfer",
         list(next(iter(split.values()))),
-        {
-            name: (replicate(X, copies)[:, columns], np.tile(y, copies))
-            for name, (X, y) in selected.items()
-        },
+        {name: (X[:, columns], y) for name, (X, y) in selected.items()},
         weighting=weighting,
         unit_length=unit_length,
     )

@@ -7,7 +7,7 @@ that occur in neither task are dropped.
 
 Weights are the counts as published. The level of plain k-means shows that the paper used counts,
 too. `mtc/rec-vs-talk-rebuilt` and `mtc/comp-vs-sci-rebuilt` have the same sub-categories, built
-from the texts. The experiment mtc-variants compares both corpora under four weightings.
+from the texts.
 """
 
 from pathlib import Path
