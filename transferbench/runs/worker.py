@@ -101,9 +101,9 @@ def _measure(record: Record, job: Job, send: Send) -> Record:
         trace=tuple(map(float, fit.trace)) if run.curve else (),
         curve={name: tuple(values) for name, values in watch.curve.items()} if run.curve else None,
         doubts=doubts,
-        seconds=seconds + costs.reused,
-        reused_seconds=costs.reused,
-        peak_mib=None if peak is None else max(peak, costs.peak_mib),
+        seconds=round(seconds + costs.reused, 4),
+        reused_seconds=round(costs.reused, 4),
+        peak_mib=None if peak is None else round(max(peak, costs.peak_mib), 1),
         threads=threads(),
         finished=now(),
     )
