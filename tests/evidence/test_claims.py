@@ -71,7 +71,7 @@ def runs(
 
 
 def judge(file, found) -> list[claims.ClaimResult]:
-    return claims.judge(file, cells_of(file, found), {})
+    return claims.judge(file, cells_of(file, found))
 
 
 def judged(text: str, claim: str, values: dict, tmp_path: Path, **more) -> claims.ClaimResult:

@@ -250,9 +250,9 @@ def test_markdown_tables_stay_whole(tmp_path):
 @pytest.mark.parametrize(
     "label",
     ["=1+1", "-x", "@x", "[free](http://evil)", "![t](http://evil)", "[a][b]", "[b]: http://evil",
-     "<img src=x>", r"a\](http://evil)", r"[x \| y](http://evil)", "*"],
+     "<img src=x>", r"a\](http://evil)", r"[x \| y](http://evil)"],
 )  # fmt: skip
-def test_a_label_is_no_formula_link_picture_html_or_latex_argument(tmp_path, label):
+def test_a_label_is_no_formula_link_picture_or_html(tmp_path, label):
     text = GOOD.replace("one:", f"{json.dumps(label)}:").replace("LG:", f"{json.dumps(label)}:")
     file = experiments.read(text + f"notes: [{json.dumps(label)}]\n", PATH)
     evidence = pages.Evidence.of(file, cells_of(file, {}))
@@ -262,7 +262,6 @@ def test_a_label_is_no_formula_link_picture_html_or_latex_argument(tmp_path, lab
     assert not first["row"].startswith(("=", "-", "@"))
     text = files["table.md"].partition("[All numbers]")[0]
     assert not re.search(r"(?m)(?<!\\)(\\\\)*\][(\[]|^[- ]*\[|<", text)
-    assert not re.search(r"\\(midrule|\\)\s*[*\[]", evidence.main_text("latex"))
 
 
 CLUSTERS = """\
@@ -348,13 +347,3 @@ def test_a_setting_with_unfinished_runs_is_not_chosen(tmp_path, end):
 def test_the_best_of_a_row(tmp_path, values, expected):
     made = cells_of(FILE, runs(values, tmp_path))
     assert {column for row, column in tables.best(FILE, made) if row == "one"} == expected
-
-
-def test_latex_has_deviations_verdicts_and_the_best_in_bold(tmp_path):
-    cells = cells_of(FILE, runs({"LG": [0.5], "NMF": [0.9, 0.9, 0.93]}, tmp_path))
-    text = pages.Evidence.of(FILE, cells).main_text("latex")
-    assert r"\textbf{91.00} $\pm$ 1.73 / 79.11 $\uparrow$" in text
-    assert r"& 50.00 / 81.71 $\downarrow$" in text
-    file = experiments.read(GOOD.replace("LG", "A_b % & λ"), PATH)
-    evidence = pages.Evidence.of(file, cells_of(file, {}))
-    assert "A\\_b \\% \\& $\\lambda$" in evidence.main_text("latex")

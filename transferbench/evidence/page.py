@@ -10,18 +10,13 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 
+import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from transferbench.evidence.frame import Cell
 
 MARKS = {"within": "=", "close": "≈", "better": "▲", "worse": "▼", "unavailable": "–"}
 OUTCOMES = {"holds": "✓", "fails": "✗", "undetermined": "?"}
-TEX = {letter: f"\\{letter}" for letter in "&%_#${}"} | {
-    "\\": "\\textbackslash{}", "^": "\\^{}", "~": "\\~{}", "λ": "$\\lambda$", "γ": "$\\gamma$",
-    "α": "$\\alpha$", "β": "$\\beta$", "κ": "$\\kappa$", "≥": "$\\geq$", "=": "$=$",
-    "≈": "$\\approx$", "→": "$\\to$", "±": "$\\pm$", "₀": "$_0$", "₁": "$_1$", "Σ": "$\\Sigma$",
-    "–": "--",    "▲": "$\\uparrow$", "▼": "$\\downarrow$",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -205,29 +200,7 @@ def _text(value: str | Value) -> str:
 
 
 def latex(table: Table) -> str:
-    """Return a table as a LaTeX tabular; the best of each row is bold."""
-
-    def cell(value: str | Value) -> str:
-        text = tex(str(value))
-        if not isinstance(value, Value) or not value.best:
-            return text
-        return text.replace(tex(value.text), f"\\textbf{{{tex(value.text)}}}", 1)
-
-    def line(row: Row) -> str:
-        text = " & ".join(map(cell, row)) + " \\\\"
-        # Without {} it would be the optional argument of the line before.
-        return f"{{}}{text}" if text.startswith(("[", "*")) else text
-
-    rows, foot = (list(map(line, part)) for part in (table.rows, table.foot))
-    return "\n".join([
-        f"% {tex(table.label)}; needs booktabs.",
-        f"\\begin{{tabular}}{{l{'r' * (len(table.heads) - 1)}}}",
-        "\\toprule", " & ".join(map(tex, table.heads)) + " \\\\",
-        "\\midrule", *rows, *(["\\midrule", *foot] if foot else []),
-        "\\bottomrule", "\\end{tabular}\n",
-    ])  # fmt: skip
-
-
-def tex(text: str) -> str:
-    """Return a text on one line with LaTeX's special letters escaped."""
-    return "".join(TEX.get(letter, letter) for letter in " ".join(text.split()))
+    """Return a table as a LaTeX tabular, for LuaLaTeX or XeLaTeX with the package booktabs."""
+    heads, *rows = table.texts()
+    form = f"l{'r' * (len(heads) - 1)}"
+    return str(pd.DataFrame(rows, columns=heads).to_latex(index=False, escape=True, column_format=form))

@@ -50,24 +50,23 @@ class Evidence:
 
     @classmethod
     def of(
-        cls, experiment: Experiment, cells: Sequence[Cell], others: claims.Others | None = None
+        cls, experiment: Experiment, cells: Sequence[Cell], results: Path | None = None
     ) -> Self:
-        """Return what the cells show; others: see `claims.judge`."""
+        """Return what the cells show; results: see `claims.judge`."""
         figure = experiment.spec.figure
         return cls(
             experiment,
             cells,
             [] if figure else tables.with_averages(experiment, cells),
             figures.points(experiment, cells if figure else []),
-            claims.judge(experiment, cells, others or {}),
+            claims.judge(experiment, cells, results),
             boards.of(experiment, cells) if experiment.spec.board else None,
         )
 
     @classmethod
     def read(cls, experiment: Experiment, folder: Path) -> Self:
         """Return what the folder's runs show. Raise UserError if they cannot be read."""
-        others = claims.others(experiment, folder.parent)
-        return cls.of(experiment, read_cells(experiment, folder), others)
+        return cls.of(experiment, read_cells(experiment, folder), folder.parent)
 
     @property
     def notes(self) -> list[str]:
