@@ -14,7 +14,7 @@ from made_runs import cells_of, write_runs
 from small_experiment import GOOD, PATH
 
 from transferbench import experiments, reproduce
-from transferbench.evidence import explain, pages, tables
+from transferbench.evidence import pages, tables
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.page import MARKS, Section
 
@@ -111,23 +111,16 @@ columns:
     assert "Accuracy, per cent; seconds; peak memory in MiB; mean ± " in page
 
 
-def test_an_average_is_of_one_measure_and_explained_by_its_rows(tmp_path):
+def test_an_average_is_of_one_measure(tmp_path):
     names = {"a": "accuracy", "b": "accuracy", "c": "f1", "d": "f1", "e": "seconds", "f": "seconds"}
     rows = [f"  {n}: {{task: gtl/comp-vs-rec, metric: {m}, group: g}}\n" for n, m in names.items()]
     text = GOOD.replace("  one: {task: gtl/comp-vs-rec}\n", "".join(rows)).partition("published")[0]
     file = experiments.read(text, PATH)
     end = {"metrics": {"target": {"accuracy": 0.5, "f1": 0.7}}, "seconds": 9.0}
     made = entries(file, write_runs(tmp_path, file, lambda planned: end))
-    expected = {
-        "average g": (50, "ab"),
-        "average g, F1": (70, "cd"),
-        "average g, seconds": (9, "ef"),
-    }
-    for label, (mean, of) in expected.items():
-        average = made[label, "LG"]
-        assert average.mean == pytest.approx(mean)
-        explained = explain.averaged(file, list(made.values()), average)
-        assert "".join(row for row, *_ in explained[1:]) == of
+    expected = {"average g": 50, "average g, F1": 70, "average g, seconds": 9}
+    for label, mean in expected.items():
+        assert made[label, "LG"].mean == pytest.approx(mean)
     assert not {row for row, _ in made} - names.keys() - expected.keys()
 
 
@@ -333,17 +326,3 @@ def test_a_setting_with_unfinished_runs_is_not_chosen(tmp_path, end):
     file = experiments.read(CLUSTERS, PATH)
     made = entries(file, clusters(tmp_path, (2.0, 1), end))
     assert made["A accuracy", "KKM"].setting == "sigma=3"
-
-
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ({"LG": [0.8], "NMF": OK}, {"LG"}),
-        ({"LG": [0.1], "NMF": OK}, {"NMF"}),
-        ({"LG": [0.79], "NMF": OK}, set()),  # equal as shown
-        ({"LG": [0.1], "NMF": [0.9, "failed", 0.9]}, set()),  # one that counts
-    ],
-)
-def test_the_best_of_a_row(tmp_path, values, expected):
-    made = cells_of(FILE, runs(values, tmp_path))
-    assert {column for row, column in tables.best(FILE, made) if row == "one"} == expected

@@ -27,7 +27,6 @@ class Value:
     detail    : its deviation or interval.
     published : the number that a paper prints.
     verdict   : on the number beside the published one, a key of MARKS.
-    best      : True for the best of its row.
     sort      : the number for sorting, NaN comes last.
     cell      : what the number is of, if it has runs.
     address   : where the text leads, relative to the Markdown file.
@@ -37,7 +36,6 @@ class Value:
     detail: str = ""
     published: str = ""
     verdict: str = ""
-    best: bool = False
     sort: float = math.nan
     cell: Cell | None = None
     address: str = ""
@@ -203,4 +201,6 @@ def latex(table: Table) -> str:
     """Return a table as a LaTeX tabular, for LuaLaTeX or XeLaTeX with the package booktabs."""
     heads, *rows = table.texts()
     form = f"l{'r' * (len(heads) - 1)}"
-    return str(pd.DataFrame(rows, columns=heads).to_latex(index=False, escape=True, column_format=form))
+    return str(
+        pd.DataFrame(rows, columns=heads).to_latex(index=False, escape=True, column_format=form)
+    )

@@ -49,9 +49,7 @@ class Evidence:
     board: Board | None
 
     @classmethod
-    def of(
-        cls, experiment: Experiment, cells: Sequence[Cell], results: Path | None = None
-    ) -> Self:
+    def of(cls, experiment: Experiment, cells: Sequence[Cell], results: Path | None = None) -> Self:
         """Return what the cells show; results: see `claims.judge`."""
         figure = experiment.spec.figure
         return cls(
