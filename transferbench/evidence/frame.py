@@ -198,8 +198,7 @@ def _domains(experiment: Experiment, row: str, record: Record) -> list[str]:
     if not record.done or not only:
         return domains
     if only not in domains:
-        message = str(unknown("domain", only, domains))
-        raise experiment.error(row, "domain", message)
+        raise unknown(f"domain of {row}", only, domains)
     return [only]
 
 

@@ -85,13 +85,6 @@ def _is_number(cell: str | Value) -> bool:
 
 
 @dataclass(frozen=True)
-class Bullets:
-    """A list of sentences."""
-
-    items: Sequence[str]
-
-
-@dataclass(frozen=True)
 class Picture:
     """An SVG file beside the page, and what it shows."""
 
@@ -113,7 +106,8 @@ class Section:
     folded: bool = False
 
 
-Block = str | Bullets | Picture | Section | Table
+#: A paragraph, a list of sentences, and so on.
+Block = str | list[str] | Picture | Section | Table
 
 
 @dataclass(frozen=True)
@@ -158,8 +152,8 @@ def markdown(page: Page) -> str:
 
 def _markdown(block: Block) -> str:
     match block:
-        case Bullets(items):
-            return "\n".join(f"- {_text(item)}" for item in items)
+        case list():
+            return "\n".join(f"- {_text(item)}" for item in block)
         case Picture(file, words):
             return f"![{_text(words)}]({file})"
         case Section(title, blocks, outcome, origin):

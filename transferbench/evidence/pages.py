@@ -14,7 +14,6 @@ from transferbench.evidence.boards import Board
 from transferbench.evidence.frame import Cell, read_cells, table_columns
 from transferbench.evidence.page import (
     Block,
-    Bullets,
     Page,
     Picture,
     Row,
@@ -143,7 +142,7 @@ class Evidence:
         if compared.tolerance:
             legend: list[Block] = [
                 words("verdicts", compared.published_repeats, spec.control_of),
-                Bullets([words("within", tolerance) for tolerance in compared.tolerance]),
+                [words("within", tolerance) for tolerance in compared.tolerance],
             ]
             blocks.append(Section("Verdicts", legend, folded=True))
         blocks += self._sections()
@@ -172,16 +171,14 @@ class Evidence:
             "Methods and settings": methods(self.experiment),
             "Without a verdict": self.problems,
         }
-        return [
-            Section(title, [Bullets(items)], folded=True) for title, items in parts.items() if items
-        ]
+        return [Section(title, [items], folded=True) for title, items in parts.items() if items]
 
     def _claims(self) -> Page:
         name, links = self.experiment.name, {}
         if name in experiments.names():
             links["How claims are tested"] = "../../docs/reproduce.md#how-claims-are-tested"
         same = claims.identical(self.experiment, self.cells)
-        sections: list[Block] = [Bullets(same)] if same else []
+        sections: list[Block] = [same] if same else []
         for result in self.results:
             claim, lines = result.claim, claims.comparisons(self.experiment, result)
             blocks: list[Block] = [claims.explanation(self.experiment, result)]

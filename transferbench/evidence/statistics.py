@@ -9,7 +9,7 @@ import pandas as pd
 from transferbench import datasets, settings, strict_yaml
 from transferbench.datasets import newsgroups
 from transferbench.evidence import pages
-from transferbench.evidence.page import Block, Bullets, Page, Section, Table, markdown, words
+from transferbench.evidence.page import Block, Page, Section, Table, markdown, words
 
 NAME = "data-statistics"
 PAPERS = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "MTC", "himls": "HiMLS"}
@@ -85,6 +85,6 @@ def render() -> dict[str, str]:
             for row in content["rows"]
             if row["paper"] == paper and "note" in row
         ]
-        blocks.append(Section(title, [Table(title, heads, rows), Bullets(notes)]))
+        blocks.append(Section(title, [Table(title, heads, rows), notes]))
     page = Page(NAME, content["title"], blocks, {"All numbers": "table.csv"})
     return {"table.csv": pages.to_csv(pd.DataFrame(every_entry)), "table.md": markdown(page)}
