@@ -33,14 +33,9 @@ def find(
     bases = [(name, r.data().base) for name, r in reversed(spec.rows.items())]
     by_task = {each: name for name, base in bases for each in (base, base.split("/")[-1])}
     by_model = {c.model: name for name, c in reversed(spec.columns.items())}
-    row = _meant(row, by_task, {cell.row for cell in cells})
-    column = _meant(column, by_model, {cell.column for cell in cells})
-    of_row = [cell for cell in cells if cell.row == row]
-    if not of_row:
-        raise unknown("row", row, {cell.row for cell in cells})
-    of_column = [cell for cell in of_row if cell.column == column]
-    if not of_column:
-        raise unknown("column", column, {cell.column for cell in of_row})
+    row = _label("row", row, by_task, {cell.row for cell in cells})
+    column = _label("column", column, by_model, {cell.column for cell in cells})
+    of_column = [cell for cell in cells if (cell.row, cell.column) == (row, column)]
     if x is None and experiment.spec.figure and experiment.spec.figure.iterations:
         of_column = of_column[-1:]
     at_x = of_column if x is None else [cell for cell in of_column if cell.x == x]
@@ -54,15 +49,18 @@ def find(
     raise UserError(f"expected --x, one of {', '.join(f'{p:g}' for p in nearest)}{more}.")
 
 
-def _meant(name: str, others: Mapping[str, str], labels: Set[str]) -> str:
-    """Return the label that a name stands for: a label, or another name of one; else the name."""
+def _label(what: str, name: str, others: Mapping[str, str], labels: Set[str]) -> str:
+    """Return the label that a name stands for: a label, or another name of one."""
 
     def plain(text: str) -> str:
         return re.sub(r"\W", "", FORM.sub("", text)).casefold()
 
     known = {plain(other): label for other, label in others.items()}
     known |= {plain(label): label for label in labels}
-    return name if name in labels else known.get(plain(name), name)
+    label = name if name in labels else known.get(plain(name))
+    if label is None:
+        raise unknown(what, name, labels)
+    return label
 
 
 def why(
