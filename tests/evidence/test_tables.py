@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 from made_runs import cells_of, write_runs
-from small_experiment import GOOD, PATH
+from small_experiment import GOOD, HEAD, PATH
 
 from transferbench import experiments, reproduce
 from transferbench.evidence import pages, tables
 from transferbench.evidence.frame import Cell
-from transferbench.evidence.page import MARKS, Section
+from transferbench.evidence.page import Section
 
 FILE = experiments.read(GOOD, PATH)
 ROOT = Path(__file__).parent.parent.parent
@@ -44,10 +44,7 @@ OK = [0.790, 0.791, 0.789]
 @pytest.mark.parametrize(
     ("values", "verdict"),
     [
-        (OK, "within"),
         ([0.81, 0.83, 0.79], "close"),  # 2 SE are 2.3
-        ([0.90] * 3, "better"),
-        ([0.10] * 3, "worse"),
         ([0.79, 0.79], "unavailable"),
         ([0.79, 0.79, "failed"], "unavailable"),
         (["unavailable"] * 3, "unavailable"),
@@ -171,23 +168,6 @@ def test_without_a_printed_deviation_ours_takes_its_place(tmp_path):
         assert entries(file, found)["one", "LG"].published_error == 0
 
 
-def test_every_committed_verdict_follows_from_its_line():
-    seen = set()
-    for name in experiments.names():
-        path = ROOT / "results" / name / "table.csv"
-        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-        for line in csv.DictReader(lines):
-            if line["verdict"] in MARKS and line["verdict"] != "unavailable":
-                numbers = ("difference", "se", "tolerance")
-                difference, se, tolerance = (float(line[number] or "nan") for number in numbers)
-                lower = "amming" in line["row"]
-                again = replace(judged(difference, se), tolerance=tolerance)
-                again = replace(again, metric="hamming") if lower else again
-                assert again.verdict == line["verdict"], (name, line)
-                seen.add(again.verdict)
-    assert seen == MARKS.keys() - {"unavailable"}
-
-
 def test_the_noise_of_an_average_is_that_of_its_seeds(tmp_path):
     """Rows that share a run are not independent: here their noise adds up, or cancels."""
     text = GOOD.replace("columns:\n", "  two: {task: gtl/comp-vs-sci}\ncolumns:\n", 1)
@@ -257,10 +237,9 @@ def test_a_label_is_no_formula_link_picture_or_html(tmp_path, label):
     assert not re.search(r"(?m)(?<!\\)(\\\\)*\][(\[]|^[- ]*\[|<", text)
 
 
-CLUSTERS = """\
-title: t
-paper: {title: t, authors: a, venue: v, place: p}
-metric: accuracy
+CLUSTERS = (
+    HEAD
+    + """
 repeats: 3
 rows:
   A accuracy: {task: mtc/rec-vs-talk, domain: task-1}
@@ -275,6 +254,7 @@ columns:
 published: {A accuracy: {KKM: 70}, A NMI: {KKM: 30}}
 tolerance: {value: 1.0, reason: because}
 """
+)
 #: σ → accuracy of both tasks, NMI, explained variance: labels would take 2, their absence 3.
 GRID = {1.0: (0.5, 0.95, 0.1, 0.01), 2.0: (0.7, 0.9, 0.3, 0.02), 3.0: (0.75, 0.8, 0.5, 0.03)}
 
