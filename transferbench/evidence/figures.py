@@ -17,7 +17,7 @@ import pandas as pd
 
 from transferbench import experiments
 from transferbench.evidence.frame import Cell, to_frame
-from transferbench.experiments.experiment import Experiment, Figure, Schema
+from transferbench.experiments.experiment import Experiment, Figure
 from transferbench.files import write_text
 from transferbench.measures import COSTS, TITLES
 
@@ -94,6 +94,9 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:
     rows = [""] if figure.rows else list(spec.rows)
     across = min(3, len(rows))
     down = -(-len(rows) // across)
+    measure = TITLES[spec.metric]
+    if spec.metric not in COSTS and spec.value_unit.sign:
+        measure += f" in {spec.value_unit.words}"
     with style(experiment.name):
         import matplotlib.pyplot as plt
 
@@ -114,7 +117,7 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:
             if i + across >= len(rows):
                 ax.set_xlabel(figure.label)
             if i % across == 0:
-                ax.set_ylabel("objective" if figure.objective else _measure(spec))
+                ax.set_ylabel("objective" if figure.objective else measure)
         for ax in axes.flat[len(rows) :]:
             ax.set_axis_off()
         drawn: dict[str, Artist] = {}  # each label once
@@ -123,12 +126,6 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:
             drawn |= dict(zip(labels, handles, strict=True))
         drawing.legend(drawn.values(), drawn.keys(), loc="outside lower center", ncols=4)
         return save(drawing, folder / "figure.svg")
-
-
-def _measure(spec: Schema) -> str:
-    """Return the measure and, of shares, the unit."""
-    shares = spec.metric not in COSTS and spec.value_unit.sign
-    return TITLES[spec.metric] + (f" in {spec.value_unit.words}" if shares else "")
 
 
 def _lines(experiment: Experiment, figure: Figure, ax: Axes, panel: pd.DataFrame) -> None:
@@ -180,17 +177,14 @@ def style(name: str) -> Iterator[None]:
         "svg.fonttype": "none",  # text, not outlines: smaller, and searchable
         "font.sans-serif": ["DejaVu Sans"],
         "font.size": 9,
-        "axes.titlesize": 9.5,
         "axes.titleweight": "bold",
         "axes.titlelocation": "left",
-        "axes.titlepad": 8,
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.axisbelow": True,
         "grid.color": "#8a8a8a",
         "grid.alpha": 0.25,
         "legend.frameon": False,
-        "figure.constrained_layout.h_pad": 0.08,
     }
     with plt.rc_context(settings):
         yield

@@ -3,7 +3,6 @@
 Texts may have `code` in backticks.
 """
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +26,6 @@ class Value:
     detail    : its deviation or interval.
     published : the number that a paper prints.
     verdict   : on the number beside the published one, a key of MARKS.
-    sort      : the number for sorting, NaN comes last.
     cell      : what the number is of, if it has runs.
     address   : where the text leads, relative to the Markdown file.
     """
@@ -36,7 +34,6 @@ class Value:
     detail: str = ""
     published: str = ""
     verdict: str = ""
-    sort: float = math.nan
     cell: Cell | None = None
     address: str = ""
 

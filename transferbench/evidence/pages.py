@@ -204,7 +204,7 @@ def _regret_cell(line: Mapping[str, Any] | None) -> Value:
         return Value()
     mean, low, high, worst = (decimals(line[n], 2) for n in ("mean", "low", "high", "worst"))
     interval = f"[{low}, {high}] " if low else ""
-    return Value(mean, f"{interval}/ {worst}", sort=line["mean"])
+    return Value(mean, f"{interval}/ {worst}")
 
 
 def methods(experiment: Experiment) -> list[str]:
@@ -214,9 +214,10 @@ def methods(experiment: Experiment) -> list[str]:
     sentences = []
     for label, name, _ in table_columns(experiment):
         column = spec.columns[name]
+        data = {"task": column.task} | column.options if column.task else column.options
         facts = [
             f"`{column.model}` {setting(column.params | dict.fromkeys(column.grid, '…'))}".strip(),
-            f"tasks with {setting(column.data)}" if column.data else "",
+            f"tasks with {setting(data)}" if data else "",
             column.reading_of and reading(column.reading_of),
             column.note,
         ]

@@ -90,9 +90,8 @@ class Entry:
 
     @property
     def search(self) -> dict[str, Any]:
-        """Data of the search: experiments, cells and counts."""
+        """Data of the search: words, models and counts."""
         spec = self.spec
-        searched = [] if spec.figure or spec.regret else self.tables
         models = {label: spec.columns[name].model
                   for label, name, _ in table_columns(self.evidence.experiment)}  # fmt: skip
         judged = {
@@ -106,7 +105,6 @@ class Entry:
             "words": " ".join(words).casefold(),
             "models": sorted(set(models.values())),
             "judged": [(*each, self.printed[each]) for each in sorted(judged)],
-            "tables": [_searched(table) for table in searched],
         }
 
     @property
@@ -119,15 +117,6 @@ class Entry:
             for head, value in zip(table.heads, row, strict=True)
             if isinstance(value, Value) and value.cell
         }
-
-
-def _searched(table: Table) -> dict[str, Any]:
-    """Return the columns of a table, and by row its numbers with the words of their verdicts."""
-    rows = {
-        str(label): [f"{value} {getattr(value, 'verdict', '')}".strip() for value in values]
-        for label, *values in (*table.rows, *table.foot)
-    }
-    return {"columns": table.heads[1:], "rows": rows}
 
 
 def address(row: object, head: str) -> str:

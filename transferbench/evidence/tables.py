@@ -121,7 +121,6 @@ def value(experiment: Experiment, cell: Cell) -> Value:
         std and f"± {std}",
         "" if figure else text(cell.published),
         "" if figure else cell.verdict,
-        cell.mean,
         cell if cell.records else None,
     )
 
@@ -169,8 +168,7 @@ def points_table(
             row = f"{cell.row}, {cell.column}"
         values[row, place] = value(experiment, cell)
         if cell.row in levels and not figure.rows:
-            text = spec.value_unit.text(levels[cell.row])
-            published[row, "published"] = Value(text, sort=levels[cell.row])
+            published[row, "published"] = Value(spec.value_unit.text(levels[cell.row]))
     return _grid(f"{spec.title}: values", values | published)
 
 

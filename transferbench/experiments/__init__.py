@@ -124,7 +124,6 @@ def _extended(data: dict[str, Any]) -> dict[str, Any]:
     if name not in names():
         raise unknown("experiment", str(name), names(), "See `transferbench list experiments`.")
     base = strict_yaml.load(path(name))[0] | {"claims": []}
-    base = _extended(base) if "extends" in base else base
     joined = {
         key: base[key] | value
         for key, value in data.items()

@@ -134,11 +134,6 @@ class Column(StrictModel):
     reading_of: str = ""
     note: str = ""
 
-    @property
-    def data(self) -> dict[str, object]:
-        """The task and the options of this column's runs, if they are not the rows'."""
-        return {"task": self.task} | self.options if self.task else self.options
-
 
 class Tolerance(StrictModel):
     """Largest difference from the published value that counts as `within`, and its reason.
