@@ -45,6 +45,7 @@ OK = [0.790, 0.791, 0.789]
     ("values", "verdict"),
     [
         ([0.81, 0.83, 0.79], "close"),  # 2 SE are 2.3
+        ([{"metrics": {}}] * 3, "unavailable"),  # finished, and no domain is scored
         ([0.79, 0.79], "unavailable"),
         ([0.79, 0.79, "failed"], "unavailable"),
         (["unavailable"] * 3, "unavailable"),
@@ -150,11 +151,6 @@ def test_a_verdict_counts_tolerance_noise_and_direction(difference, se, verdict)
         assert ours.verdict == theirs.verdict == expected
         loss = replace(judged(-sign * difference, se), metric="hamming")
         assert loss.verdict == expected
-
-
-def test_a_finished_run_without_a_scored_domain_leaves_its_cell_unavailable(tmp_path):
-    found = entries(FILE, write_runs(tmp_path, FILE, lambda planned: {"metrics": {}}))
-    assert {cell.verdict for cell in found.values()} == {"unavailable"}
 
 
 def test_without_a_printed_deviation_ours_takes_its_place(tmp_path):

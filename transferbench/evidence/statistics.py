@@ -15,13 +15,6 @@ NAME = "data-statistics"
 PAPERS = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "MTC", "himls": "HiMLS"}
 
 
-def read() -> dict[str, Any]:
-    """Return the title and the rows of the file of printed statistics."""
-    path = settings.experiments_dir() / "statistics" / f"{NAME}.yaml"
-    content: dict[str, Any] = strict_yaml.load(path)[0]
-    return content
-
-
 def entries(row: dict[str, Any]) -> list[dict[str, str]]:
     """Return an entry for each figure of a printed row; its task and domain must exist.
 
@@ -73,7 +66,8 @@ def judge(printed: str, ours: float | str) -> str:
 
 def render() -> dict[str, str]:
     """Return table.csv and table.md by name."""
-    content = read()
+    path = settings.experiments_dir() / "statistics" / f"{NAME}.yaml"
+    content = strict_yaml.load(path)[0]
     every_entry = [entry for row in content["rows"] for entry in entries(row)]
     counts = Counter(entry["verdict"] for entry in every_entry)
     blocks: list[Block] = [words("statistics", counts)]
