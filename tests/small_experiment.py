@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-GOOD = """\
+HEAD = """\
 title: t
 paper: {title: t, authors: a, venue: v, place: p}
-metric: accuracy
+metric: accuracy"""
+GOOD = (
+    HEAD
+    + """
 repeats: 3
 rows:
   one: {task: gtl/comp-vs-rec}
@@ -20,6 +23,7 @@ published:
   one: {LG: 81.71, NMF: [79.11, 0.05]}
 tolerance: {value: 1.0, reason: because}
 """
+)
 PATH = Path("mine.yaml")
 #: One that runs in a second, on documents that are made up.
 PLAIN = """\

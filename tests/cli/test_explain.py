@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import re
 import shlex
 from pathlib import Path
 
@@ -117,22 +115,6 @@ def test_changes_since_the_runs_are_listed(home, tmp_path, capfd):
     assert "code      now " in since
     assert "versions  " in since
     assert "numpy 1." in since
-
-
-def test_an_average_is_explained_by_its_rows(explain):
-    table = ROOT / "results" / "gtl-table3" / "table.csv"
-    with table.open(encoding="utf-8", newline="") as file:
-        printed = {line["row"]: line for line in csv.DictReader(file) if line["column"] == "GCMF"}
-    for average in ("average", "average of Zhuang and Luo's files"):
-        code, out, _ = explain("gtl-table3", average, "GCMF")
-        head, cells = out.split("\nThe mean of:\n")
-        assert code == 0
-        assert f" {float(printed[average]['ours']):.2f} %" in head
-        rows = [re.split("  +", line) for line in cells.splitlines()[1:]]
-        assert all(row in printed for row, _, _ in rows)
-        for i, name in ((1, "ours"), (2, "published")):
-            mean = sum(float(row[i]) for row in rows) / len(rows)
-            assert mean == pytest.approx(float(printed[average][name]), abs=0.01)
 
 
 @pytest.mark.parametrize(

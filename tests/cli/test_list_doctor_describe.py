@@ -65,7 +65,6 @@ def test_a_model_without_its_library_is_marked(call, plugin, monkeypatch, tmp_pa
         ("generated/small", ("Built from:\n  nothing: it is generated", "documents: integer ≥")),
         ("gtl-table3", ("gtl-table3: ", "tolerance:", "params: {k: 64, p: 10, ", "control: true")),
         ("newsgroups", ("newsgroups (dataset)\n", "Tasks:")),
-        ("gtl", ("gtl (paper)\nM. Long, J. Wang, ", "  gtl-table3: Table 3: Average class")),
         ("mtc-figure1", ("mtc-figure1", "rows:", "columns:")),
     ],
 )

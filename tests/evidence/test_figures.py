@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 from made_runs import cells_of, write_runs
+from small_experiment import HEAD
 
 from transferbench import experiments
 from transferbench.evidence import figures, pages
 
-SWEEP = """
-title: t
-paper: {title: t, authors: a, venue: v, place: p}
-metric: accuracy
+SWEEP = (
+    HEAD
+    + """
 repeats: 2
 rows: {comp vs rec: {task: gtl/comp-vs-rec}, comp vs sci: {task: gtl/comp-vs-sci}}
 columns:
@@ -26,6 +26,7 @@ columns:
   LG: {model: lr, params: {C: 1.0, intercept: true}}
 figure: {label: κ, params: [kappa], values: [0, 10], levels: {experiment: gtl-table3, column: GCMF}}
 """
+)
 CURVE = SWEEP.replace("params: [kappa], values: [0, 10]", "iterations: true")
 PATH = Path("mine.yaml")
 
@@ -69,50 +70,34 @@ def test_points_of_a_curve_and_of_the_objective(tmp_path):
         assert [(p.x, p.average) for p in dtl] == [(1.0, expected[0]), (2.0, expected[1])]
 
 
-def test_pages_and_pictures_are_written_and_found_if_outdated(tmp_path):
+def test_pages_and_pictures_are_written(tmp_path):
     file = experiments.read(SWEEP, PATH)
     runs(file, tmp_path, lambda p: 0.5)
     written = pages.Evidence.read(file, tmp_path).write(tmp_path)
-    assert [path.name for path in written] == [
-        "figure.csv", "figure.md", "figure.svg"
-    ]  # fmt: skip
+    assert [path.name for path in written] == ["figure.csv", "figure.md", "figure.svg"]
     with (tmp_path / "figure.csv").open() as text:
         rows = list(csv.DictReader(text))
     assert {row["published"] for row in rows if row["row"] == "comp vs rec"} == {"92.36"}
     svg = (tmp_path / "figure.svg").read_text()
     assert svg.startswith("<?xml")
-    assert pages.Evidence.read(file, tmp_path).outdated(tmp_path) == []
     pages.Evidence.read(file, tmp_path).write(tmp_path)
     assert (tmp_path / "figure.svg").read_text() == svg, "the same points draw the same bytes"
-    (tmp_path / "figure.csv").write_text("x")
-    assert pages.Evidence.read(file, tmp_path).outdated(tmp_path) == [tmp_path / "figure.csv"]
 
 
-ROWS = """
-title: t
-paper: {title: t, authors: a, venue: v, place: p}
-metric: seconds
+ROWS = (
+    HEAD.replace("accuracy", "seconds")
+    + """
+repeats: 1
 unit: seconds
-repeats: 2
 rows:
-  small: {task: mtc/rec-vs-talk, x: 10}
-  large: {task: mtc/comp-vs-sci, x: 1000}
+  10,000: {task: 'generated/transfer:documents=10000', x: 10000}
+  a hundred: {task: 'generated/transfer:documents=100', x: 100}
+  1,000: {task: 'generated/transfer:documents=1000', x: 1000}
 columns:
-  Kmeans: {model: kmeans, params: {pool_tasks: false, n_init: 1, max_iter: 9}}
-  NCut: {model: ncut, params: {p: 10, pool_tasks: false, search: auto}}
+  LG: {model: lr, params: {C: 1.0, intercept: true}}
 figure: {label: documents, rows: true, log: true}
 """
-
-
-def test_points_of_rows(tmp_path):
-    file = experiments.read(ROWS, PATH)
-    fields = {"metrics": {"task-1": {"accuracy": 1.0}}, "seconds": 2.0}
-    made = points(file, write_runs(tmp_path, file, lambda planned: fields))
-    assert [(p.row, p.column, p.x, p.average, p.runs) for p in made] == [
-        (row, column, place, 2.0, 2)
-        for row, place in (("small", 10.0), ("large", 1000.0))
-        for column in ("Kmeans", "NCut")
-    ]
+)
 
 
 @pytest.mark.parametrize("text", [SWEEP, CURVE, ROWS])
@@ -123,31 +108,18 @@ def test_a_figure_without_finished_runs_is_drawn(tmp_path, text):
     assert (tmp_path / "figure.svg").is_file()
 
 
-GROWTH = """
-title: t
-paper: {title: t, authors: a, venue: v, place: p}
-metric: seconds
-unit: seconds
-repeats: 1
-rows:
-  10,000: {task: 'generated/transfer:documents=10000', x: 10000}
-  a hundred: {task: 'generated/transfer:documents=100', x: 100}
-  1,000: {task: 'generated/transfer:documents=1000', x: 1000}
-columns:
-  LG: {model: lr, params: {C: 1.0, intercept: true}}
-figure: {label: documents, rows: true, log: true}
-"""
-
-
-def test_exponents_of_growth_are_slopes_of_the_logarithms(tmp_path):
-    file = experiments.read(GROWTH, PATH)
+def test_points_of_rows_and_exponents_of_growth_that_are_slopes_of_the_logarithms(tmp_path):
+    file = experiments.read(ROWS, PATH)
     spent = {"a hundred": 1.0, "1,000": 10.0, "10,000": 1000.0}
     found = write_runs(
         tmp_path,
         file,
         lambda p: {"metrics": {"target": {"accuracy": 1.0}}, "seconds": spent[p.row]},
     )
-    growth = figures.growth(file, figures.points(file, cells_of(file, found)))
-    assert growth == {"LG": (pytest.approx(1.5), pytest.approx(2.0))}
     cells = cells_of(file, found)
+    points = figures.points(file, cells)
+    assert [(p.row, p.x, p.runs) for p in points.itertuples()] == [
+        ("10,000", 10000, 1), ("a hundred", 100, 1), ("1,000", 1000, 1)
+    ]  # fmt: skip
+    assert figures.growth(file, points) == {"LG": (pytest.approx(1.5), pytest.approx(2.0))}
     assert "| LG | 1.50 | 2.00 |" in pages.Evidence.of(file, cells).texts()["figure.md"]

@@ -44,12 +44,12 @@ def test_columns_that_differ_in_the_options_of_their_tasks_are_kept_apart(tmp_pa
     }  # fmt: skip
 
 
-def test_a_domain_that_no_run_has_is_an_error_with_its_line(tmp_path):
+def test_a_domain_that_no_run_has_is_an_error(tmp_path):
     text = GOOD.replace("comp-vs-rec}", "comp-vs-rec, domain: source}")  # not scored
     file = experiments.read(text, PATH)
     cells_of(file, {})
     runs = write_runs(tmp_path, file, lambda planned: 0.5)
-    with pytest.raises(UserError, match=r"^mine\.yaml:6: unknown domain 'source'\. Known: target"):
+    with pytest.raises(UserError, match=r"^unknown domain of one 'source'\. Known: target"):
         cells_of(file, runs)
 
 

@@ -19,15 +19,13 @@ from transferbench.settings import Settings
 @click.argument("name", shell_complete=_options.completing(_options.all_names))
 @click.pass_obj
 def command(settings: Settings, name: str) -> None:
-    """Describe a model, a task, a dataset, a paper or an experiment, by name or by your FILE.yaml.
+    """Describe a model, a task, a dataset or an experiment, by name or by your FILE.yaml.
 
     A model: objective and parameters. A task: facts, options and original files. A dataset: its
-    tasks. A paper: its experiments. An experiment: its complete YAML.
+    tasks. An experiment: its complete YAML.
     """
     if name in _options.model_names():
         lines = _model(name)
-    elif name in experiments.papers():
-        lines = _paper(name)
     elif _options.experiments_named(name) or name in experiments.own_names(settings.results):
         lines = _experiment(name, settings)
     else:
@@ -93,18 +91,6 @@ def _task(name: str, settings: Settings) -> list[str]:
         *_section("Built from", built_from), "",
         *dict.fromkeys(f"Licence: {file.licence}" for file in files),
     ]  # fmt: skip
-
-
-def _paper(name: str) -> list[str]:
-    from transferbench.cli.list import of_paper
-
-    listed = of_paper(name)
-    paper = experiments.load(listed[0]["name"]).spec.paper
-    return [
-        f"{name} (paper)",
-        f"{paper.authors}: {paper.title}, {paper.venue}",
-        *_section("Experiments", (f"{e['name']}: {e['place']}: {e['title']}" for e in listed)),
-    ]
 
 
 def _experiment(name: str, settings: Settings) -> list[str]:

@@ -25,7 +25,7 @@ def command(
     """Explain a number of a table or figure.
 
     Print why it may differ from print, the command that runs it again, its runs, what they took,
-    and what has changed since; of an average its rows. EXPERIMENT is a name or your own FILE.yaml.
+    and what has changed since. EXPERIMENT is a name or your own FILE.yaml.
     A row may be named by its task, a column by its model, as `run` takes them.
 
     \b
@@ -35,29 +35,25 @@ def command(
     from transferbench.cli import audit
     from transferbench.data import tasks
     from transferbench.errors import UserError
-    from transferbench.evidence import explain, tables
+    from transferbench.evidence import explain
     from transferbench.evidence.frame import read_cells
 
     file = experiments.load(experiment, settings.results)
     if row is None or column is None:
         known = f"rows: {', '.join(file.spec.rows)}; columns: {', '.join(file.spec.columns)}"
         raise UserError(f"{file.name}: name a row and a column; {known}.")
-    cells = tables.with_averages(file, read_cells(file, settings.with_runs(file.name) / file.name))
+    cells = read_cells(file, settings.with_runs(file.name) / file.name)
     cell = explain.find(file, cells, row, column, x)
     found = explain.facts(file, cell)
     echo(found.pop("title"))
-    if not math.isnan(cell.published) and cell.records:
-        compared = file if not file.spec.control_of else experiments.load(file.spec.control_of)
-        printed = experiments.PUBLISHED.fullmatch(compared.name)
-        findings = audit.findings([compared.name])[compared.name] if printed else []
+    if not math.isnan(cell.published):
+        compared = file.spec.control_of or file.name
+        printed = experiments.PUBLISHED.fullmatch(compared)
+        findings = audit.findings([compared])[compared] if printed else []
         echo("\nWhy it may differ from print:")
         _echo_named(explain.why(file, cells, cell, findings))
         echo("\nWhat it is:")
     _echo_named(found)
-    if not cell.records:
-        echo("\nThe mean of:")
-        echo_table(explain.averaged(file, cells, cell))
-        return
     task = cell.records[0].run.task
     built = task.built_path(settings).is_file()
     digest = tasks.ensure_built(task, settings).facts.key if built else ""

@@ -25,13 +25,13 @@ Entry = dict[str, Any]
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with each task.")
 @click.pass_obj
 def command(settings: Settings, what: str, text: str, everything: bool, as_json: bool) -> None:
-    """List models, tasks and experiments, or the experiments of a paper.
+    """List models, tasks and experiments, or the tables and figures of a paper.
 
     \b
     transferbench list tasks               one line for each family of tasks
     transferbench list tasks newsgroups    each task with this text in its line
     transferbench list newsgroups          also models and experiments
-    transferbench list gtl                 the experiments on a paper
+    transferbench list gtl                 the tables and figures of a paper
 
     Missing are libraries that a model needs and that are not installed. Your own experiments are
     listed once they have results.
@@ -97,27 +97,12 @@ def _read(settings: Settings, what: str) -> dict[str, list[dict[str, Any]]]:
             {"name": name, "documents": sum(sizes[name]) or None, "summary": module.TASKS[name]}
             for name, module in datasets.tasks().items()
         ]
-    if what in ("all", "experiments"):
+    if what not in ("models", "tasks"):
         users = experiments.own_names(settings.results)
+        of_paper = experiments.papers().get(what)
         lists["experiments"] = [
             {"name": name, "title": title, "place": "yours" if name in users else None}
             for name, title in experiments.titles(settings.results).items()
+            if of_paper is None or name in of_paper
         ]
-    if what in experiments.papers():
-        lists["experiments"] = of_paper(what)
     return lists
-
-
-def of_paper(paper: str) -> list[dict[str, Any]]:
-    """Return the experiments on a paper with their places in it: tables, figures, others."""
-    from transferbench import strict_yaml
-
-    files = {name: strict_yaml.load(experiments.path(name))[0] for name in experiments.names()}
-    published = experiments.expand([paper])
-    title = files[published[0]]["paper"]["title"]
-    names = [name for name in files if files[name]["paper"]["title"] == title]
-    names.sort(key=lambda name: (name not in published, "-text-" in name, len(name), name))
-    return [
-        {"name": name, "title": files[name]["title"], "place": files[name]["paper"]["place"]}
-        for name in names
-    ]

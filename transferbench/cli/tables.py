@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from transferbench.cli._options import have_run, several_experiments
-from transferbench.cli._terminal import echo, echo_table
+from transferbench.cli._terminal import echo
 from transferbench.messages import counted
 from transferbench.settings import Settings
-
-if TYPE_CHECKING:
-    from transferbench.evidence.frame import Cell
-    from transferbench.experiments.experiment import Experiment
 
 
 @click.command()
@@ -24,16 +17,10 @@ if TYPE_CHECKING:
 @click.option("--check", is_flag=True, help="Write nothing; fail if a table is outdated.")
 @click.option(
     "--format", "form", type=click.Choice(["markdown", "csv", "latex"]),
-    help="Write nothing; print the table of one experiment.",
-)  # fmt: skip
-@click.option(
-    "--partial", is_flag=True,
-    help="Write nothing; print what is finished of one experiment, – for the rest.",
+    help="Write nothing; print the table of one experiment, – for what is not finished.",
 )  # fmt: skip
 @click.pass_obj
-def command(
-    settings: Settings, names: tuple[str, ...], check: bool, form: str | None, partial: bool
-) -> int:
+def command(settings: Settings, names: tuple[str, ...], check: bool, form: str | None) -> int:
     """Write tables and figures from their runs.
 
     Without names, those of all experiments that have runs.
@@ -42,18 +29,14 @@ def command(
     from transferbench.cli import audit
     from transferbench.errors import SeveralErrors, UserError
     from transferbench.evidence import pages, statistics, summary
-    from transferbench.evidence.frame import no_runs, read_cells
+    from transferbench.evidence.frame import no_runs
 
-    if form or partial:
+    if form:
         if len(names) != 1:
-            option = "--partial" if partial else "--format"
-            raise UserError(f"{option} prints one experiment; expected one name, got {len(names)}.")
+            raise UserError(f"--format prints one experiment; expected one name, got {len(names)}.")
         file = experiments.load(names[0], settings.results)
         folder = settings.with_runs(file.name) / file.name
-        if partial:
-            echo_table(finished(file, read_cells(file, folder)))
-        else:
-            echo(pages.Evidence.read(file, folder).main_text(form or "").rstrip("\n"))
+        echo(pages.Evidence.read(file, folder).main_text(form).rstrip("\n"))
         return 0
     everything = not names and (settings.results / statistics.NAME).is_dir()
     names = names or (*have_run(settings), *[statistics.NAME] * everything)
@@ -90,23 +73,3 @@ def command(
     if check and not outdated:
         echo(f"{counted(len(names), 'experiment')}: every table is what its runs yield")
     return 1 if outdated else 0
-
-
-def finished(experiment: Experiment, cells: Sequence[Cell]) -> list[list[str]]:
-    """Return a table of the finished cells: our value and the verdict; of curves the last point."""
-    from transferbench.evidence.page import MARKS
-
-    figure, text = experiment.spec.figure, experiment.spec.value_unit.text
-    rows: dict[str, dict[str, str]] = {}
-    for cell in cells:
-        has_x = not (math.isnan(cell.x) or (figure and figure.iterations))
-        row = rows.setdefault(f"{cell.row}, {cell.x:g}" if has_x else cell.row, {})
-        done = f"{text(cell.mean)} {MARKS.get(cell.verdict, '')}".strip()
-        row[cell.column] = "–" if cell.unfinished else done
-    done_by_run = {record.identity: record.done for cell in cells for record in cell.records}
-    head = f"{sum(done_by_run.values())} of {len(done_by_run)} runs"
-    columns = list(dict.fromkeys(cell.column for cell in cells))
-    return [
-        [head, *columns],
-        *([row, *(of.get(c, "") for c in columns)] for row, of in rows.items()),
-    ]

@@ -132,10 +132,10 @@ def table(board: Board) -> Table:
     unit = board.experiment.spec.value_unit
 
     def cell(value: float, text: Callable[[float], str]) -> Value:
-        return Value(text(value) or "–", sort=value)
+        return Value(text(value) or "–")
 
     def between(low: Any, high: Any, text: Callable[[float], str]) -> Value:
-        return Value("" if math.isnan(low) else f"[{text(low)}, {text(high)}]", sort=low)
+        return Value("" if math.isnan(low) else f"[{text(low)}, {text(high)}]")
 
     rows: list[Row] = [
         [
@@ -148,7 +148,7 @@ def table(board: Board) -> Table:
             cell(one.mean, unit.text),
             f"{one.wins} / {one.ties} / {one.losses}",
             cell(one.seconds, significant),
-            Value(f"{one.rows}", sort=one.rows),
+            f"{one.rows}",
         ]
         for one in board.standings.itertuples()
     ]

@@ -11,9 +11,9 @@ the claim is undetermined.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from statistics import fmean
@@ -26,9 +26,9 @@ from transferbench.evidence.frame import (
     Cell,
     identical_columns,
     observations,
-    read_cells,
     summarise,
 )
+from transferbench.evidence.page import OUTCOMES
 from transferbench.experiments.experiment import Better, Claim, Experiment, Higher, Span, Stable
 from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
 from transferbench.runs import store
@@ -36,7 +36,6 @@ from transferbench.runs.record import Documents
 from transferbench.stats import ALPHA, Decision, Extent, PairedTest, PairedTests, paired_error
 
 Outcome = Literal["holds", "fails", "undetermined"]
-MARKS = {"holds": "✓", "fails": "✗", "undetermined": "?"}
 ROWS = {
     "every": "on every row",
     "most": "on most rows",
@@ -64,8 +63,8 @@ class ClaimResult:
     related: tuple[str, ...] = ()
 
 
-#: Other experiments by name, with their cells.
-Others = Mapping[str, tuple[Experiment, Sequence[Cell]]]
+#: Returns another experiment and its cells, by name.
+Others = Callable[[str], tuple[Experiment, Sequence[Cell]]]
 #: In place of a column that a row does not have.
 NO_RUNS = Cell(row="", column="", metric="", reason="no runs")
 
@@ -143,22 +142,31 @@ def _mean(values: Sequence[Documents]) -> Documents:
     return {key: np.mean([each[key] for each in values], axis=0) for key in first}
 
 
-def judge(experiment: Experiment, cells: Sequence[Cell], others: Others) -> list[ClaimResult]:
+def judge(
+    experiment: Experiment, cells: Sequence[Cell], results: Path | None = None
+) -> list[ClaimResult]:
     """Judge every claim of an experiment by its cells.
 
-    `others` are the experiments that claims name, with their cells; one that is missing counts as
-    not run.
+    results: the folder with the runs of other experiments that claims name; without it, or without
+    runs in it, they count as not run.
     """
-    results = []
+
+    @cache
+    def named(name: str) -> tuple[Experiment, Sequence[Cell]]:
+        file, path = experiments.load(name), results and results / name / store.NAME
+        records = store.read(path) if path and path.is_file() else {}
+        return file, summarise(file, observations(file, records))
+
+    judged = []
     for claim in experiment.spec.claims:
         related = []
         for name, says in claim.read_with.items():
-            other, its_cells = others.get(name) or _not_run(name)
+            other, its_cells = named(name)
             same = next(each for each in other.spec.claims if each.says == says)
-            outcome = _judge(other, its_cells, same, others).outcome
-            related.append(f"See also {name} ({MARKS[outcome]} {outcome}): {says}")
-        results.append(replace(_judge(experiment, cells, claim, others), related=tuple(related)))
-    return results
+            outcome = _judge(other, its_cells, same, named).outcome
+            related.append(f"See also {name} ({OUTCOMES[outcome]} {outcome}): {says}")
+        judged.append(replace(_judge(experiment, cells, claim, named), related=tuple(related)))
+    return judged
 
 
 def _judge(
@@ -166,10 +174,9 @@ def _judge(
 ) -> ClaimResult:
     """Judge a claim: one comparison is enough for it to hold on some row, and else to fail."""
     matters = claim.matters_on(_compares_ratios(claim, experiment), experiment.spec.whole)
-    also = [others.get(name) or _not_run(name) for name in claim.also]
     rows = [
         row
-        for i, (file, its_cells) in enumerate([(experiment, cells), *also])
+        for i, (file, its_cells) in enumerate([(experiment, cells), *map(others, claim.also)])
         for row in _rows(claim, file, its_cells, matters, f"{file.name}, " if i else "")
     ]
     compared = _comparisons(claim, rows, experiment.spec.competitors)
@@ -186,26 +193,6 @@ def _judge(
     elif enough(against.p <= ALPHA for _, against in decisions):
         outcome = "fails"
     return ClaimResult(claim, outcome, compared, "", decisions, matters)
-
-
-def others(experiment: Experiment, results: Path) -> Others:
-    """Return the experiments that claims name, and those that these name, with their cells.
-
-    Experiments without runs are left out.
-    """
-    known: dict[str, tuple[Experiment, Sequence[Cell]]] = {}
-    names = [name for claim in experiment.spec.claims for name in (*claim.also, *claim.read_with)]
-    for name in names:
-        if name not in known and (results / name / store.NAME).is_file():
-            other = experiments.load(name)
-            known[name] = other, read_cells(other, results / name)
-            names += [each for claim in other.spec.claims for each in claim.also]
-    return known
-
-
-def _not_run(name: str) -> tuple[Experiment, list[Cell]]:
-    experiment = experiments.load(name)
-    return experiment, summarise(experiment, observations(experiment, {}))
 
 
 def _rows(
@@ -274,12 +261,12 @@ def _comparisons(
             row.test(
                 row.mean(predicate.column, predicate.at),
                 row.mean(predicate.column, predicate.than),
-                predicate.by,
+                0.0,
             )
             for row in rows
         ]
         label = f"{predicate.column} at {_span(predicate.at)} over {_span(predicate.than)}"
-        return (PairedTests(label, tuple(tests), predicate.by),)
+        return (PairedTests(label, tuple(tests)),)
     label = f"{predicate.column} at {_span(predicate.x)}"
     return (PairedTests(label, tuple(_stable(predicate, row) for row in rows), -predicate.within),)
 
@@ -375,7 +362,6 @@ def meaning(claim: Claim) -> str:
     elif isinstance(predicate, Higher):
         words = f"{predicate.column} higher at x = {_span(predicate.at)}"
         words += f" than at {_span(predicate.than)}"
-        words += f" by more than {predicate.by:g}" if predicate.by else ""
     else:
         words = f"{predicate.column} at x = {_span(predicate.x)} within {predicate.within:g}"
     words += f"; among {', '.join(claim.among)}" if claim.among else ""

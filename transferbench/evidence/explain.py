@@ -12,8 +12,7 @@ from transferbench.errors import MAX_LISTED, UserError, unknown
 from transferbench.evidence.audit import Finding
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.page import MARKS
-from transferbench.experiments.experiment import Experiment, average_label
-from transferbench.measures import TITLES
+from transferbench.experiments.experiment import Experiment
 from transferbench.messages import counted
 from transferbench.runs import worker
 from transferbench.runs.record import Run
@@ -34,14 +33,9 @@ def find(
     bases = [(name, r.data().base) for name, r in reversed(spec.rows.items())]
     by_task = {each: name for name, base in bases for each in (base, base.split("/")[-1])}
     by_model = {c.model: name for name, c in reversed(spec.columns.items())}
-    row = _meant(row, by_task, {cell.row for cell in cells})
-    column = _meant(column, by_model, {cell.column for cell in cells})
-    of_row = [cell for cell in cells if cell.row == row]
-    if not of_row:
-        raise unknown("row", row, {cell.row for cell in cells})
-    of_column = [cell for cell in of_row if cell.column == column]
-    if not of_column:
-        raise unknown("column", column, {cell.column for cell in of_row})
+    row = _label("row", row, by_task, {cell.row for cell in cells})
+    column = _label("column", column, by_model, {cell.column for cell in cells})
+    of_column = [cell for cell in cells if (cell.row, cell.column) == (row, column)]
     if x is None and experiment.spec.figure and experiment.spec.figure.iterations:
         of_column = of_column[-1:]
     at_x = of_column if x is None else [cell for cell in of_column if cell.x == x]
@@ -55,15 +49,18 @@ def find(
     raise UserError(f"expected --x, one of {', '.join(f'{p:g}' for p in nearest)}{more}.")
 
 
-def _meant(name: str, others: Mapping[str, str], labels: Set[str]) -> str:
-    """Return the label that a name stands for: a label, or another name of one; else the name."""
+def _label(what: str, name: str, others: Mapping[str, str], labels: Set[str]) -> str:
+    """Return the label that a name stands for: a label, or another name of one."""
 
     def plain(text: str) -> str:
         return re.sub(r"\W", "", FORM.sub("", text)).casefold()
 
     known = {plain(other): label for other, label in others.items()}
     known |= {plain(label): label for label in labels}
-    return name if name in labels else known.get(plain(name), name)
+    label = name if name in labels else known.get(plain(name))
+    if label is None:
+        raise unknown(what, name, labels)
+    return label
 
 
 def why(
@@ -73,12 +70,17 @@ def why(
 
     findings: what the digits of the printed table say.
     """
-    spec, place = experiment.spec, _printed_place(experiment, cell)
-    task = cell.records[0].run.task
+    spec, task = experiment.spec, cell.records[0].run.task
+
+    def place_of(cell: Cell) -> tuple[str, str]:
+        """Return the row and the column of the printed table that a cell is a reading of."""
+        return spec.rows[cell.row].reading_of or cell.row, experiment.read_column(cell.column)
+
+    place = place_of(cell)
     of_row = [each for each in cells if each.row == cell.row]
     rows = [name for name, row in spec.rows.items() if not row.reading_of]
     of_column = [each for each in cells if each.column == cell.column and each.row in rows]
-    readings = [each for each in cells if _printed_place(experiment, each) == place]
+    readings = [each for each in cells if place_of(each) == place]
     readings = sorted((c for c in readings if not math.isnan(c.mean)), key=lambda c: c.mean)
     ends = [
         f"{spec.value_unit.text(each.mean)} ({each.column} on {each.row})"
@@ -104,12 +106,6 @@ def why(
     return {name: text for name, text in sentences.items() if text}
 
 
-def _printed_place(experiment: Experiment, cell: Cell) -> tuple[str, str]:
-    """Return the row and the column of the printed table that a cell is a reading of."""
-    row = experiment.spec.rows.get(cell.row)
-    return (row.reading_of if row else "") or cell.row, experiment.read_column(cell.column)
-
-
 def _digits(finding: Finding, row: str) -> str:
     """Return what the digits of a printed column say of a row."""
     meaning = {
@@ -132,19 +128,6 @@ def _verdicts(named: Iterable[tuple[str, Cell]]) -> str:
     return "; ".join(f"{MARKS[v]} {', '.join(names)}" for v, names in by_verdict.items() if names)
 
 
-def averaged(experiment: Experiment, cells: Sequence[Cell], average: Cell) -> list[list[str]]:
-    """Return a header and a line for each cell that an average is the mean of."""
-    text, place = experiment.spec.value_unit.text, (average.column, average.metric)
-    labels = average.row, average.row.removesuffix(f", {TITLES[average.metric]}")
-    rows = [["row", "ours", "paper"]]
-    for cell in cells:
-        row = experiment.spec.rows.get(cell.row)
-        if row and (cell.column, cell.metric) == place and average_label(row.group) in labels:
-            values = [text(value) or "none" for value in (cell.mean, cell.published)]
-            rows.append([cell.row, *values])
-    return rows
-
-
 def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
     """Return the facts about a number and its runs: texts by name, the first one a title."""
     spec, paper = experiment.spec, experiment.compared.paper
@@ -153,20 +136,11 @@ def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
     x = f", {spec.figure.label} = {cell.x:g}" if spec.figure and not math.isnan(cell.x) else ""
     ours = "none" if math.isnan(cell.mean) else text(cell.mean) + unit
     ours += "" if math.isnan(cell.std) else f" ± {text(cell.std)}"
-    published = f"{cell.published:g}" if cell.records else text(cell.published)
-    printed = "no number" if math.isnan(cell.published) else f"{published}{unit}"
+    printed = "no number" if math.isnan(cell.published) else f"{cell.published:g}{unit}"
     printed += "" if math.isnan(cell.published_std) else f" ± {cell.published_std:g}"
     verdict = ", ".join(filter(None, (cell.verdict, cell.reason)))
     if not math.isnan(cell.difference + cell.tolerance):
         verdict += f", {cell.difference:+.2f}; tolerance ±{cell.tolerance:.3g}"
-    facts_of_run = {
-        "title": f"{experiment.name}: {cell.column}, {cell.row}{x}",
-        "ours": f"{ours}, {cell.metric}, {cell.runs} of {cell.planned} runs",
-        "paper": f"{printed}; {paper.title}, {paper.venue}, {paper.place}",
-        "verdict": "" if spec.figure else verdict,
-    }
-    if not cell.records:  # an average
-        return {name: text for name, text in facts_of_run.items() if text}
     seconds = [record.seconds for record in cell.records if record.seconds is not None]
     peaks = [record.peak_mib for record in cell.records if record.peak_mib is not None]
     took = f"{fmean(seconds):.3g} s a fit" if seconds else ""
@@ -175,7 +149,11 @@ def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
     took += "".join(f", {counted(n, 'thread')}" for n in threads)
     column = spec.columns.get(cell.column)
     days = sorted(record.finished[:10] for record in cell.records if record.finished)
-    facts_of_run |= {
+    facts_of_run = {
+        "title": f"{experiment.name}: {cell.column}, {cell.row}{x}",
+        "ours": f"{ours}, {cell.metric}, {cell.runs} of {cell.planned} runs",
+        "paper": f"{printed}; {paper.title}, {paper.venue}, {paper.place}",
+        "verdict": "" if spec.figure else verdict,
         "again": command(each.run for each in cell.records),
         "setting": ", ".join(f"{n}={value}" for n, value in cell.records[0].run.params.items()),
         "chosen": cell.setting,

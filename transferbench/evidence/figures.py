@@ -17,7 +17,7 @@ import pandas as pd
 
 from transferbench import experiments
 from transferbench.evidence.frame import Cell, to_frame
-from transferbench.experiments.experiment import Experiment, Figure, Schema
+from transferbench.experiments.experiment import Experiment, Figure
 from transferbench.files import write_text
 from transferbench.measures import COSTS, TITLES
 
@@ -38,12 +38,9 @@ DARK = dict(
         strict=True,
     )
 )  # fmt: skip
-BAND = "± one standard deviation"
 #: A line style and a marker for each column, in order, to distinguish columns in print.
 STYLES = ("-", "--", "-.", ":")
 MARKERS = "os^Dvx*P"
-#: The label of the line of a published value.
-LEVEL = "published"
 #: Columns of figure.csv.
 POINT_COLUMNS = ["row", "column", "x", "mean", "std", "runs", "published"]
 
@@ -97,6 +94,9 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:
     rows = [""] if figure.rows else list(spec.rows)
     across = min(3, len(rows))
     down = -(-len(rows) // across)
+    measure = TITLES[spec.metric]
+    if spec.metric not in COSTS and spec.value_unit.sign:
+        measure += f" in {spec.value_unit.words}"
     with style(experiment.name):
         import matplotlib.pyplot as plt
 
@@ -110,40 +110,22 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:
             _ticks(figure, ax, panel["x"].dropna().unique(), most=11 if across == 1 else 6)
             level = published_levels(experiment).get(row)
             if level is not None:
-                ax.axhline(level, color=PUBLISHED, linewidth=3, zorder=1, label=LEVEL)
+                ax.axhline(level, color=PUBLISHED, linewidth=3, zorder=1, label="published")
             ax.set_title(row)
             ax.margins(y=0.1)
             ax.grid()
             if i + across >= len(rows):
                 ax.set_xlabel(figure.label)
             if i % across == 0:
-                ax.set_ylabel("objective" if figure.objective else _measure(spec))
+                ax.set_ylabel("objective" if figure.objective else measure)
         for ax in axes.flat[len(rows) :]:
             ax.set_axis_off()
-        handles = _handles(axes.flat, points)
-        drawing.legend(handles=handles, loc="outside lower center", ncols=min(4, len(handles)))
+        drawn: dict[str, Artist] = {}  # each label once
+        for ax in axes.flat:
+            handles, labels = ax.get_legend_handles_labels()
+            drawn |= dict(zip(labels, handles, strict=True))
+        drawing.legend(drawn.values(), drawn.keys(), loc="outside lower center", ncols=4)
         return save(drawing, folder / "figure.svg")
-
-
-def _measure(spec: Schema) -> str:
-    """Return the measure and, of shares, the unit."""
-    shares = spec.metric not in COSTS and spec.value_unit.sign
-    return TITLES[spec.metric] + (f" in {spec.value_unit.words}" if shares else "")
-
-
-def _handles(axes: Iterable[Axes], points: pd.DataFrame) -> list[Artist]:
-    """Return the entries of the legend, each label once: the columns, the band, the published."""
-    from matplotlib.patches import Patch
-
-    drawn: dict[str, Artist] = {}
-    for ax in axes:
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            drawn.setdefault(label, handle)
-    published = [drawn.pop(LEVEL)] if LEVEL in drawn else []
-    band: list[Artist] = []
-    if points.loc[points["x"].notna(), "std"].gt(0).any():
-        band = [Patch(facecolor=INK, alpha=0.2, linewidth=0, label=BAND)]
-    return [*drawn.values(), *band, *published]
 
 
 def _lines(experiment: Experiment, figure: Figure, ax: Axes, panel: pd.DataFrame) -> None:
@@ -164,29 +146,11 @@ def _lines(experiment: Experiment, figure: Figure, ax: Axes, panel: pd.DataFrame
         std = np.nan_to_num(std)
         ax.fill_between(x, mean - std, mean + std, alpha=0.15, linewidth=0, color=colour)
     if figure.objective or (figure.rows and figure.log):
-        _log_y(ax, panel["mean"])
-
-
-def _log_y(ax: Axes, means: pd.Series) -> None:
-    """Make the y axis logarithmic, with plain numbers; within two decades also at 2 and 5."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-    ax.set_yscale("log")
-    within = means.max() < 100 * means.min()
-    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if within else (1,)))
-    ax.yaxis.set_minor_locator(NullLocator())
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _plain(value)))
-
-
-def _plain(value: float) -> str:
-    """Return a number without an exponent."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.6g}"
+        ax.set_yscale("log")
 
 
 def _ticks(figure: Figure, ax: Axes, x: Iterable[float], most: int) -> None:
     """Set ticks on the x axis at values that were run: at most so many, evenly chosen."""
-    from matplotlib.ticker import MaxNLocator
-
     values = sorted(x)
     if figure.log:
         ax.set_xscale("log")
@@ -194,13 +158,9 @@ def _ticks(figure: Figure, ax: Axes, x: Iterable[float], most: int) -> None:
     if not values:
         ax.set_xticks([])
         ax.text(0.5, 0.25, "no finished runs", transform=ax.transAxes, ha="center", va="center")
-        return
-    if figure.iterations:
-        nice = MaxNLocator(5, integer=True, steps=[1, 2, 5, 10]).tick_values(0, values[-1])
-        ticks = sorted({values[0], *(value for value in nice if value in values)})
-    else:
+    elif not figure.iterations:
         ticks = values[:: -(-len(values) // most)]
-    ax.set_xticks(ticks, [_plain(value) for value in ticks])
+        ax.set_xticks(ticks, [f"{value:,.10g}" for value in ticks])
 
 
 @contextmanager
@@ -217,17 +177,14 @@ def style(name: str) -> Iterator[None]:
         "svg.fonttype": "none",  # text, not outlines: smaller, and searchable
         "font.sans-serif": ["DejaVu Sans"],
         "font.size": 9,
-        "axes.titlesize": 9.5,
         "axes.titleweight": "bold",
         "axes.titlelocation": "left",
-        "axes.titlepad": 8,
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.axisbelow": True,
         "grid.color": "#8a8a8a",
         "grid.alpha": 0.25,
         "legend.frameon": False,
-        "figure.constrained_layout.h_pad": 0.08,
     }
     with plt.rc_context(settings):
         yield

@@ -198,8 +198,7 @@ def _domains(experiment: Experiment, row: str, record: Record) -> list[str]:
     if not record.done or not only:
         return domains
     if only not in domains:
-        message = str(unknown("domain", only, domains))
-        raise experiment.error(row, "domain", message)
+        raise unknown(f"domain of {row}", only, domains)
     return [only]
 
 
@@ -230,43 +229,32 @@ def _measured(record: Record, domain: str, measure: str) -> float:
     return math.nan if value is None or not record.done else value
 
 
-@dataclass
-class _Group:
-    """The chosen observations of a row and a column, of curves all points together."""
-
-    setting: str
-    records: dict[int | None, Record] = field(default_factory=dict)
-    points: dict[float | None, list[Observation]] = field(default_factory=dict)
-
-
 def summarise(experiment: Experiment, observed: Sequence[Observation]) -> list[Cell]:
     """Return the cells of a table, or the points of a figure, from the chosen observations."""
     curves = bool(experiment.spec.figure and experiment.spec.figure.iterations)
-    groups: dict[tuple[str, str, float | None], _Group] = {}
+    groups: dict[tuple[str, str, float | None], list[Observation]] = {}
     for each in observed:
-        if not each.chosen:
-            continue
-        # The runs of a curve are planned without x; its points come from their iterations.
-        place = each.row, each.column, None if curves else each.x
-        group = groups.setdefault(place, _Group(each.setting))
-        group.records.setdefault(each.record.seed, each.record)
-        if each.record.done and not (curves and math.isnan(each.value)):
-            group.points.setdefault(each.x, []).append(each)
-    return [
-        _cell(experiment, place[:2], x, group, points)
-        for place, group in groups.items()
-        for x, points in (group.points or {place[2]: []}).items()
-    ]
+        if each.chosen:
+            # The runs of a curve are planned without x; its points come from their iterations.
+            place = each.row, each.column, None if curves else each.x
+            groups.setdefault(place, []).append(each)
+    cells = []
+    for (_, _, planned_x), group in groups.items():
+        points: dict[float | None, list[Observation]] = {}
+        for each in group:
+            if each.record.done and not (curves and math.isnan(each.value)):
+                points.setdefault(each.x, []).append(each)
+        for x, scored in (points or {planned_x: []}).items():
+            cells.append(_cell(experiment, group, x, scored))
+    return cells
 
 
 def _cell(
-    experiment: Experiment,
-    place: tuple[str, str],
-    x: float | None,
-    group: _Group,
-    points: Sequence[Observation],
+    experiment: Experiment, group: Sequence[Observation], x: float | None, points: list[Observation]
 ) -> Cell:
-    row, column = place
+    """Return the cell of a row and a column, or the point at x; group: all its observations."""
+    row, column = group[0].row, group[0].column
+    records = {each.record.seed: each.record for each in group}
     scored: dict[int | None, list[Observation]] = {}
     for point in points:
         scored.setdefault(point.record.seed, []).append(point)
@@ -276,10 +264,10 @@ def _cell(
         fmean(_variance(experiment, o) for o in domains) / len(domains)
         for domains in scored.values()
     ]
-    values, planned = [*by_seed.values()], len(group.records)
+    values, planned = [*by_seed.values()], len(records)
     finite = bool(values) and all(map(math.isfinite, values))
     published, published_std = experiment.published(row, column) or (math.nan, None)
-    lost = [r for r in group.records.values() if r.status not in ("done", "missing")]
+    lost = [r for r in records.values() if r.status not in ("done", "missing")]
     lost.sort(key=lambda record: record.status != "unavailable")
     reason = f"{lost[0].status}: {lost[0].reason}" if lost else ""
     if not lost and (not finite or len(values) < min(MIN_RUNS, planned)):
@@ -290,7 +278,7 @@ def _cell(
         column=column,
         x=math.nan if x is None else x,
         metric=experiment.metric(row),
-        setting=group.setting,
+        setting=group[0].setting,
         mean=fmean(values) if finite else math.nan,
         std=std,
         runs=len(values),
@@ -304,7 +292,7 @@ def _cell(
         reason=reason,
         by_seed=by_seed,
         variance=fmean(variances) if variances else math.nan,
-        records=tuple(group.records.values()),
+        records=tuple(records.values()),
     )
 
 

@@ -3,25 +3,19 @@
 Texts may have `code` in backticks.
 """
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 
+import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from transferbench.evidence.frame import Cell
 
 MARKS = {"within": "=", "close": "≈", "better": "▲", "worse": "▼", "unavailable": "–"}
 OUTCOMES = {"holds": "✓", "fails": "✗", "undetermined": "?"}
-TEX = {letter: f"\\{letter}" for letter in "&%_#${}"} | {
-    "\\": "\\textbackslash{}", "^": "\\^{}", "~": "\\~{}", "λ": "$\\lambda$", "γ": "$\\gamma$",
-    "α": "$\\alpha$", "β": "$\\beta$", "κ": "$\\kappa$", "≥": "$\\geq$", "=": "$=$",
-    "≈": "$\\approx$", "→": "$\\to$", "±": "$\\pm$", "₀": "$_0$", "₁": "$_1$", "Σ": "$\\Sigma$",
-    "–": "--",    "▲": "$\\uparrow$", "▼": "$\\downarrow$",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -32,8 +26,6 @@ class Value:
     detail    : its deviation or interval.
     published : the number that a paper prints.
     verdict   : on the number beside the published one, a key of MARKS.
-    best      : True for the best of its row.
-    sort      : the number for sorting, NaN comes last.
     cell      : what the number is of, if it has runs.
     address   : where the text leads, relative to the Markdown file.
     """
@@ -42,8 +34,6 @@ class Value:
     detail: str = ""
     published: str = ""
     verdict: str = ""
-    best: bool = False
-    sort: float = math.nan
     cell: Cell | None = None
     address: str = ""
 
@@ -92,13 +82,6 @@ def _is_number(cell: str | Value) -> bool:
 
 
 @dataclass(frozen=True)
-class Bullets:
-    """A list of sentences."""
-
-    items: Sequence[str]
-
-
-@dataclass(frozen=True)
 class Picture:
     """An SVG file beside the page, and what it shows."""
 
@@ -120,7 +103,8 @@ class Section:
     folded: bool = False
 
 
-Block = str | Bullets | Picture | Section | Table
+#: A paragraph, a list of sentences, and so on.
+Block = str | list[str] | Picture | Section | Table
 
 
 @dataclass(frozen=True)
@@ -165,8 +149,8 @@ def markdown(page: Page) -> str:
 
 def _markdown(block: Block) -> str:
     match block:
-        case Bullets(items):
-            return "\n".join(f"- {_text(item)}" for item in items)
+        case list():
+            return "\n".join(f"- {_text(item)}" for item in block)
         case Picture(file, words):
             return f"![{_text(words)}]({file})"
         case Section(title, blocks, outcome, origin):
@@ -205,29 +189,9 @@ def _text(value: str | Value) -> str:
 
 
 def latex(table: Table) -> str:
-    """Return a table as a LaTeX tabular; the best of each row is bold."""
-
-    def cell(value: str | Value) -> str:
-        text = tex(str(value))
-        if not isinstance(value, Value) or not value.best:
-            return text
-        return text.replace(tex(value.text), f"\\textbf{{{tex(value.text)}}}", 1)
-
-    def line(row: Row) -> str:
-        text = " & ".join(map(cell, row)) + " \\\\"
-        # Without {} it would be the optional argument of the line before.
-        return f"{{}}{text}" if text.startswith(("[", "*")) else text
-
-    rows, foot = (list(map(line, part)) for part in (table.rows, table.foot))
-    return "\n".join([
-        f"% {tex(table.label)}; needs booktabs.",
-        f"\\begin{{tabular}}{{l{'r' * (len(table.heads) - 1)}}}",
-        "\\toprule", " & ".join(map(tex, table.heads)) + " \\\\",
-        "\\midrule", *rows, *(["\\midrule", *foot] if foot else []),
-        "\\bottomrule", "\\end{tabular}\n",
-    ])  # fmt: skip
-
-
-def tex(text: str) -> str:
-    """Return a text on one line with LaTeX's special letters escaped."""
-    return "".join(TEX.get(letter, letter) for letter in " ".join(text.split()))
+    """Return a table as a LaTeX tabular, for LuaLaTeX or XeLaTeX with the package booktabs."""
+    heads, *rows = table.texts()
+    form = f"l{'r' * (len(heads) - 1)}"
+    return str(
+        pd.DataFrame(rows, columns=heads).to_latex(index=False, escape=True, column_format=form)
+    )

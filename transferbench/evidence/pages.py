@@ -14,7 +14,6 @@ from transferbench.evidence.boards import Board
 from transferbench.evidence.frame import Cell, read_cells, table_columns
 from transferbench.evidence.page import (
     Block,
-    Bullets,
     Page,
     Picture,
     Row,
@@ -49,25 +48,22 @@ class Evidence:
     board: Board | None
 
     @classmethod
-    def of(
-        cls, experiment: Experiment, cells: Sequence[Cell], others: claims.Others | None = None
-    ) -> Self:
-        """Return what the cells show; others: see `claims.judge`."""
+    def of(cls, experiment: Experiment, cells: Sequence[Cell], results: Path | None = None) -> Self:
+        """Return what the cells show; results: see `claims.judge`."""
         figure = experiment.spec.figure
         return cls(
             experiment,
             cells,
             [] if figure else tables.with_averages(experiment, cells),
             figures.points(experiment, cells if figure else []),
-            claims.judge(experiment, cells, others or {}),
+            claims.judge(experiment, cells, results),
             boards.of(experiment, cells) if experiment.spec.board else None,
         )
 
     @classmethod
     def read(cls, experiment: Experiment, folder: Path) -> Self:
         """Return what the folder's runs show. Raise UserError if they cannot be read."""
-        others = claims.others(experiment, folder.parent)
-        return cls.of(experiment, read_cells(experiment, folder), others)
+        return cls.of(experiment, read_cells(experiment, folder), folder.parent)
 
     @property
     def notes(self) -> list[str]:
@@ -146,7 +142,7 @@ class Evidence:
         if compared.tolerance:
             legend: list[Block] = [
                 words("verdicts", compared.published_repeats, spec.control_of),
-                Bullets([words("within", tolerance) for tolerance in compared.tolerance]),
+                [words("within", tolerance) for tolerance in compared.tolerance],
             ]
             blocks.append(Section("Verdicts", legend, folded=True))
         blocks += self._sections()
@@ -175,16 +171,14 @@ class Evidence:
             "Methods and settings": methods(self.experiment),
             "Without a verdict": self.problems,
         }
-        return [
-            Section(title, [Bullets(items)], folded=True) for title, items in parts.items() if items
-        ]
+        return [Section(title, [items], folded=True) for title, items in parts.items() if items]
 
     def _claims(self) -> Page:
         name, links = self.experiment.name, {}
         if name in experiments.names():
             links["How claims are tested"] = "../../docs/reproduce.md#how-claims-are-tested"
         same = claims.identical(self.experiment, self.cells)
-        sections: list[Block] = [Bullets(same)] if same else []
+        sections: list[Block] = [same] if same else []
         for result in self.results:
             claim, lines = result.claim, claims.comparisons(self.experiment, result)
             blocks: list[Block] = [claims.explanation(self.experiment, result)]
@@ -210,7 +204,7 @@ def _regret_cell(line: Mapping[str, Any] | None) -> Value:
         return Value()
     mean, low, high, worst = (decimals(line[n], 2) for n in ("mean", "low", "high", "worst"))
     interval = f"[{low}, {high}] " if low else ""
-    return Value(mean, f"{interval}/ {worst}", sort=line["mean"])
+    return Value(mean, f"{interval}/ {worst}")
 
 
 def methods(experiment: Experiment) -> list[str]:
@@ -220,9 +214,10 @@ def methods(experiment: Experiment) -> list[str]:
     sentences = []
     for label, name, _ in table_columns(experiment):
         column = spec.columns[name]
+        data = {"task": column.task} | column.options if column.task else column.options
         facts = [
             f"`{column.model}` {setting(column.params | dict.fromkeys(column.grid, '…'))}".strip(),
-            f"tasks with {setting(column.data)}" if column.data else "",
+            f"tasks with {setting(data)}" if data else "",
             column.reading_of and reading(column.reading_of),
             column.note,
         ]

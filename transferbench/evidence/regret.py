@@ -23,15 +23,6 @@ ELSEWHERE = "chosen on the other corpora"
 DRAWS = 10_000
 
 
-def variants(experiment: Experiment) -> dict[str, list[str]]:
-    """Return the values that rows have of each variant, in the order of the file."""
-    found: dict[str, dict[str, None]] = {}
-    for row in experiment.spec.rows.values():
-        for axis, value in row.variant.items():
-            found.setdefault(axis, {})[value] = None
-    return {axis: [*values] for axis, values in found.items()}
-
-
 def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     """Return a line for each combination of variants and each strategy, in the table's unit.
 
@@ -83,7 +74,7 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
                 | {"below_reference": below.loc[chosen, name].max()}
                 | by_corpus.to_dict()
             )
-    columns = ["strategy", *variants(experiment), "tasks", "corpora", "mean", "low", "high"]
+    columns = ["strategy", *experiment.spec.variants, "tasks", "corpora", "mean", "low", "high"]
     columns += ["worst", "worst_row", "below_reference"]
     columns += dict.fromkeys(map(experiment.corpus, experiment.spec.rows))
     return pd.DataFrame(lines, columns=columns)
@@ -102,7 +93,7 @@ def grids(
 
     The values of the first variant have a column each, the combinations of the others a table each.
     """
-    first, *others = list(variants(experiment)) or ["tasks"]
+    first, *others = list(experiment.spec.variants) or ["tasks"]
     parts = regrets.groupby(others, sort=False) if others else [((), regrets)]
     for values, part in parts:
         title = ", ".join(f"{axis}: {value}" for axis, value in zip(others, values, strict=True))
@@ -124,10 +115,10 @@ def _combinations(
     experiment: Experiment, rows: Sequence[str]
 ) -> Iterator[tuple[dict[str, str], list[str]]]:
     """Yield each combination of variants, also with ANY number of documents, and its rows."""
-    by_axis = variants(experiment)
-    asked = [values + [ANY] * (axis == "documents") for axis, values in by_axis.items()]
+    axes = experiment.spec.variants
+    asked = [[*values, *[ANY] * (axis == "documents")] for axis, values in axes.items()]
     for values in product(*asked):
-        combination = dict(zip(by_axis, values, strict=True))
+        combination = dict(zip(axes, values, strict=True))
         chosen = [
             row
             for row in rows

@@ -73,11 +73,6 @@ class Entry:
         """The tables of the main page."""
         return next(iter(self.pages.values())).tables
 
-    @property
-    def board(self) -> Table | None:
-        """The standings of its methods."""
-        return boards.table(self.evidence.board) if self.evidence.board else None
-
     @cached_property
     def printed(self) -> Counter[tuple[str, str]]:
         """The number of published cells by model and verdict."""
@@ -95,9 +90,8 @@ class Entry:
 
     @property
     def search(self) -> dict[str, Any]:
-        """Data of the search: experiments, cells and counts."""
+        """Data of the search: words, models and counts."""
         spec = self.spec
-        searched = [] if spec.figure or spec.regret else self.tables
         models = {label: spec.columns[name].model
                   for label, name, _ in table_columns(self.evidence.experiment)}  # fmt: skip
         judged = {
@@ -111,7 +105,6 @@ class Entry:
             "words": " ".join(words).casefold(),
             "models": sorted(set(models.values())),
             "judged": [(*each, self.printed[each]) for each in sorted(judged)],
-            "tables": [_searched(table) for table in searched],
         }
 
     @property
@@ -124,15 +117,6 @@ class Entry:
             for head, value in zip(table.heads, row, strict=True)
             if isinstance(value, Value) and value.cell
         }
-
-
-def _searched(table: Table) -> dict[str, Any]:
-    """Return the columns of a table, and by row its numbers with the words of their verdicts."""
-    rows = {
-        str(label): [f"{value} {getattr(value, 'verdict', '')}".strip() for value in values]
-        for label, *values in (*table.rows, *table.foot)
-    }
-    return {"columns": table.heads[1:], "rows": rows}
 
 
 def address(row: object, head: str) -> str:
@@ -159,39 +143,31 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
     """
     user_names = experiments.own_names(results)
     papers: dict[str, list[Entry]] = {}
-    not_run, errors = [], []
+    errors = []
     for name in sorted([*experiments.names(), *user_names], key=_order):
         try:
-            if not (results / name / store.NAME).is_file():
-                not_run.append(name)
-                continue
-            entry = Entry.read(name, results)
-            papers.setdefault(entry.spec.paper.title, []).append(entry)
+            if (results / name / store.NAME).is_file():
+                entry = Entry.read(name, results)
+                papers.setdefault(entry.spec.paper.title, []).append(entry)
         except UserError as error:
             errors.append(error)
     entries = [entry for of_paper in papers.values() for entry in of_paper]
     if not entries:
         raise SeveralErrors.of(errors or [no_runs(results)])
-    # Each page has links to the one before and the one after it.
-    names = ["", *(entry.name for entry in entries), ""]
     texts = {
-        f"{entry.name}.html": _fill(
-            "experiment.html.j2", entry=entry, before=before, after=after, site=site
-        )
-        for before, entry, after in zip(names, entries, names[2:], strict=False)
+        f"{entry.name}.html": _fill("experiment.html.j2", entry=entry, site=site)
+        for entry in entries
     }
     is_user = all(entry.name in user_names for entry in entries)
-    suites = [(entry, entry.board) for entry in entries if entry.board]
-    suites.sort(key=lambda suite: -len(suite[1].rows))
     counts = {
         kind: sum((entry.counts[kind] for entry in entries), Counter[str]())
         for kind in ("judged", "claims", "own")
     }
     texts["index.html"] = _fill(
         "index.html.j2", user=[entry.spec.title for entry in entries] if is_user else [],
-        papers=papers, entries=entries, suites=suites, counts=counts,
+        papers=papers, entries=entries, counts=counts,
         totals=summary.blocks({entry.name: entry.evidence for entry in entries}),
-        not_run=not_run, site=site,
+        site=site,
         data={entry.name: entry.search for entry in entries},
     )  # fmt: skip
     return texts, errors

@@ -9,17 +9,10 @@ import pandas as pd
 from transferbench import datasets, settings, strict_yaml
 from transferbench.datasets import newsgroups
 from transferbench.evidence import pages
-from transferbench.evidence.page import Block, Bullets, Page, Section, Table, markdown, words
+from transferbench.evidence.page import Block, Page, Section, Table, markdown, words
 
 NAME = "data-statistics"
 PAPERS = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "MTC", "himls": "HiMLS"}
-
-
-def read() -> dict[str, Any]:
-    """Return the title and the rows of the file of printed statistics."""
-    path = settings.experiments_dir() / "statistics" / f"{NAME}.yaml"
-    content: dict[str, Any] = strict_yaml.load(path)[0]
-    return content
 
 
 def entries(row: dict[str, Any]) -> list[dict[str, str]]:
@@ -73,7 +66,8 @@ def judge(printed: str, ours: float | str) -> str:
 
 def render() -> dict[str, str]:
     """Return table.csv and table.md by name."""
-    content = read()
+    path = settings.experiments_dir() / "statistics" / f"{NAME}.yaml"
+    content = strict_yaml.load(path)[0]
     every_entry = [entry for row in content["rows"] for entry in entries(row)]
     counts = Counter(entry["verdict"] for entry in every_entry)
     blocks: list[Block] = [words("statistics", counts)]
@@ -85,6 +79,6 @@ def render() -> dict[str, str]:
             for row in content["rows"]
             if row["paper"] == paper and "note" in row
         ]
-        blocks.append(Section(title, [Table(title, heads, rows), Bullets(notes)]))
+        blocks.append(Section(title, [Table(title, heads, rows), notes]))
     page = Page(NAME, content["title"], blocks, {"All numbers": "table.csv"})
     return {"table.csv": pages.to_csv(pd.DataFrame(every_entry)), "table.md": markdown(page)}

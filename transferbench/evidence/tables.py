@@ -6,13 +6,12 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import groupby
 from statistics import fmean
 
-import numpy as np
 import pandas as pd
 
 from transferbench.evidence.frame import Cell, parameter, standard_error, table_columns
 from transferbench.evidence.page import Row, Section, Table, Value
 from transferbench.experiments.experiment import Experiment, average_label
-from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
+from transferbench.measures import COSTS, TITLES
 
 #: Tables of a page in their order: title by what the paper, or this project, has the columns for.
 PARTS = {
@@ -113,7 +112,7 @@ def totals(experiment: Experiment, entries: Iterable[Cell]) -> Counter[tuple[str
     return counts
 
 
-def value(experiment: Experiment, cell: Cell, best: bool = False) -> Value:
+def value(experiment: Experiment, cell: Cell) -> Value:
     """Return a cell of a table, or a point of a figure, as pages show it."""
     text, figure = experiment.spec.value_unit.text, experiment.spec.figure
     std = text(cell.std)
@@ -122,8 +121,6 @@ def value(experiment: Experiment, cell: Cell, best: bool = False) -> Value:
         std and f"± {std}",
         "" if figure else text(cell.published),
         "" if figure else cell.verdict,
-        best,
-        cell.mean,
         cell if cell.records else None,
     )
 
@@ -134,11 +131,8 @@ def parts(experiment: Experiment, entries: Sequence[Cell]) -> list[Section]:
     The columns of each role have a table of their own, or several equal ones if they are more than
     MAX_COLUMNS. All but those of the first role are folded.
     """
-    spec, first, of_column = experiment.spec, best(experiment, entries), roles(experiment)
-    values = {
-        (cell.row, cell.column): value(experiment, cell, (cell.row, cell.column) in first)
-        for cell in entries
-    }
+    spec, of_column = experiment.spec, roles(experiment)
+    values = {(cell.row, cell.column): value(experiment, cell) for cell in entries}
     averages, sections = {cell.row for cell in entries} - spec.rows.keys(), list[Section]()
     main = next(iter(of_column.values()))
     for role, of_role in groupby(of_column, of_column.__getitem__):
@@ -174,8 +168,7 @@ def points_table(
             row = f"{cell.row}, {cell.column}"
         values[row, place] = value(experiment, cell)
         if cell.row in levels and not figure.rows:
-            text = spec.value_unit.text(levels[cell.row])
-            published[row, "published"] = Value(text, sort=levels[cell.row])
+            published[row, "published"] = Value(spec.value_unit.text(levels[cell.row]))
     return _grid(f"{spec.title}: values", values | published)
 
 
@@ -187,29 +180,6 @@ def _grid(label: str, values: Mapping[tuple[str, str], Value], foot: Container[s
     ]
     body, last = ([one for one in lines if (one[0] in foot) is part] for part in (False, True))
     return Table(label, ["row", *columns], body, last, wide=True)
-
-
-def best(experiment: Experiment, entries: Sequence[Cell]) -> set[tuple[str, str]]:
-    """Return the best entries, as (row, column), of each row of a table of methods.
-
-    Entries that show the same number are equal. A row in which all are equal, or with one entry,
-    has no best; entries with too few runs do not count. Variants of one model are no methods to
-    choose from.
-    """
-    spec, rows = experiment.spec, dict[str, list[Cell]]()
-    if len({column.model for column in spec.columns.values()}) == 1:
-        return set()
-    for cell in entries:
-        if not (cell.unfinished or math.isnan(cell.mean)):
-            rows.setdefault(cell.row, []).append(cell)
-    found = set()
-    for row, cells in rows.items():
-        shown = [np.round(cell.mean, spec.value_unit.digits or 3) for cell in cells]
-        first = min(shown) if cells[0].metric in LOWER_IS_BETTER else max(shown)
-        if len(set(shown)) > 1:
-            columns = zip(cells, shown, strict=True)
-            found |= {(row, cell.column) for cell, number in columns if number == first}
-    return found
 
 
 def measures(experiment: Experiment) -> str:

@@ -23,9 +23,8 @@ from pydantic import (
     model_validator,
 )
 
-from transferbench import experiments, models, parameters, strict_yaml
+from transferbench import experiments, models, parameters
 from transferbench.data import tasks
-from transferbench.errors import UserError
 from transferbench.measures import COSTS, UNITS, MeasureName, Unit
 from transferbench.parameters import Params, Positive, Weight
 from transferbench.runs.record import Limits, Run
@@ -134,11 +133,6 @@ class Column(StrictModel):
     control: bool = False
     reading_of: str = ""
     note: str = ""
-
-    @property
-    def data(self) -> dict[str, object]:
-        """The task and the options of this column's runs, if they are not the rows'."""
-        return {"task": self.task} | self.options if self.task else self.options
 
 
 class Tolerance(StrictModel):
@@ -260,12 +254,11 @@ class Stable(StrictModel):
 
 
 class Higher(StrictModel):
-    """On every row, the mean of the column `at` some x is more than `by` above that at `than`."""
+    """On every row, the mean of the column `at` some x is above that at `than`."""
 
     column: str
     at: Span
     than: Span
-    by: Finite = 0.0
 
 
 class Claim(StrictModel):
@@ -317,7 +310,7 @@ class Claim(StrictModel):
         0 if the predicate states how large a difference must be, or may be.
         """
         match self.predicate:
-            case Better(by=0, times=1, value=None, fewer_errors=0) | Higher(by=0):
+            case Better(by=0, times=1, value=None, fewer_errors=0) | Higher():
                 return math.log10(MATTERS_RATIO) if ratio else MATTERS * unit
         return 0.0
 
@@ -431,11 +424,6 @@ class Experiment:
     spec: Schema
     text: str = field(default="", repr=False)
     path: Path = field(default=Path(), repr=False)
-
-    def error(self, row: str, key: str, message: str) -> UserError:
-        """Return an error that shows the file and the line of a key of a row."""
-        lines = strict_yaml.read(self.text, self.path)[1]
-        return lines.error((*self.spec.place(row), key), message)
 
     def runs(self, repeats: int | None = None) -> Iterator[PlannedRun]:
         """Yield every run of the table or figure, with seeds 0, 1, … for random models."""

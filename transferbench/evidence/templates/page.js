@@ -50,7 +50,7 @@ function sort(head) {
   const table = head.closest("table");
   const body = table.tBodies[0];
   const column = head.cellIndex;
-  const numeric = [...body.rows].some((row) => isFinite(parseFloat(row.cells[column].dataset.sort)));
+  const numeric = head.classList.contains("n");
   const now = head.getAttribute("aria-sort");
   const down = now ? now === "ascending" : numeric;
   for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
@@ -58,7 +58,9 @@ function sort(head) {
   const key = (row) => {
     const cell = row.cells[column];
     const text = cell.dataset.sort ?? cell.textContent.trim();
-    return numeric ? (text === "" ? null : Number(text)) : text;
+    if (!numeric) return text;
+    const number = parseFloat(text.replace(/^[[+×\s]+/, "").replace("−", "-").replaceAll(",", ""));
+    return isNaN(number) ? null : number;
   };
   const rows = [...body.rows].map((row) => [key(row), row]);
   rows.sort(([a], [b]) => {
@@ -89,12 +91,10 @@ document.getElementById("find").addEventListener("submit", (event) => {
   location.assign(`index.html?${new URLSearchParams(new FormData(event.target))}`);
 });
 
-/* The index: filter the experiments, their claims and what has no verdict; find cells. */
+/* The index: filter the experiments, their claims and what has no verdict. */
 function filterBy(filter) {
   const entries = [...document.querySelectorAll("li[data-paper]")];
   const outcomes = [...filter.verdict.querySelectorAll("optgroup:last-of-type option")].map((one) => one.value);
-  const hits = document.getElementById("hits");
-  const MOST = 8;
   let first = null;
 
   /* The cells of an experiment that count: of the method, with the verdict. */
@@ -110,37 +110,6 @@ function filterBy(filter) {
       ? verdict in facts.claims || verdict in facts.own
       : !verdict || counting(facts, { method, verdict }).length > 0;
     return found && words.every((word) => facts.words.includes(word));
-  }
-
-  /* Cells that have all words in their experiment's name, row and column; the shortest names first. */
-  function cellsWith(words, shown) {
-    const cells = [];
-    for (const { id } of shown) {
-      for (const { columns, rows } of data[id].tables) {
-        for (const [row, texts] of Object.entries(rows)) {
-          texts.forEach((text, number) => {
-            const column = columns[number];
-            const place = `${column} ${row}`.toLowerCase();
-            if (!text || !words.every((word) => place.includes(word) || id.includes(word))) return;
-            const named = words.filter((word) => place.includes(word)).length;
-            if (named) cells.push({ id, row, column, text, rank: place.length - 1000 * named });
-          });
-        }
-      }
-    }
-    return cells.sort((a, b) => a.rank - b.rank);
-  }
-
-  function listHits(cells) {
-    hits.hidden = !cells.length;
-    hits.replaceChildren();
-    for (const { id, row, column, text } of cells.slice(0, MOST)) {
-      const line = add(hits, "li", "");
-      const link = add(line, "a", `${column}, ${row}`);
-      link.href = `${encodeURIComponent(id)}.html#${encodeURIComponent(`${row}-${column}`.split(/\s+/).join("-"))}`;
-      add(line, "span", ` ${text} `).className = `badge ${text.split(" ").at(-1)}`;
-      add(line, "code", id);
-    }
   }
 
   /* The numbers of each kind of badge: of all experiments shown. */
@@ -168,8 +137,6 @@ function filterBy(filter) {
     const words = by.text.toLowerCase().split(/\s+/).filter(Boolean);
     for (const entry of entries) entry.hidden = !matches(entry, by, words);
     const shown = entries.filter((one) => !one.hidden);
-    const cells = words.length ? cellsWith(words, shown) : [];
-    listHits(cells);
     for (const one of document.querySelectorAll("[data-of]")) {
       const outcome = one.querySelector("[data-sort]")?.dataset.sort;
       const other = outcome && outcomes.includes(by.verdict) && outcome !== by.verdict;
@@ -180,12 +147,11 @@ function filterBy(filter) {
     }
     count(shown, by);
     for (const one of document.querySelectorAll(".first")) one.classList.remove("first");
-    first = words.length ? hits.querySelector("li") ?? shown[0] : null;
+    first = words.length ? shown[0] : null;
     first?.classList.add("first");
     first?.scrollIntoView({ block: "nearest" });
-    const found = cells.length ? `, ${cells.length} ${cells.length === 1 ? "cell" : "cells"}` : "";
     const enter = first ? "; Enter opens the marked one" : "";
-    document.getElementById("shown").textContent = `${shown.length} of ${entries.length} experiments${found}${enter}`;
+    document.getElementById("shown").textContent = `${shown.length} of ${entries.length} experiments${enter}`;
   }
   filter.addEventListener("input", show);
   filter.addEventListener("reset", () => setTimeout(show));
