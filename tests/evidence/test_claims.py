@@ -126,6 +126,7 @@ def test_outcomes_of_a_table(tmp_path, claim, values, outcome):
         ("stable: {column: A, x: [5, 8], within: 2}", "fails"),
         ("higher: {column: A, at: [5, 7], than: 8}", "holds"),
         ("higher: {column: A, at: 8, than: [5, 7]}", "fails"),
+        ("higher: {column: A, at: 6, than: 5, by: 1.5}", "fails"),
         ("better: {columns: [A], over: [C], x: [5, 7]}", "holds"),
         ("better: {columns: [A], over: [C]}", "fails"),
     ],

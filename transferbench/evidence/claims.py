@@ -261,12 +261,12 @@ def _comparisons(
             row.test(
                 row.mean(predicate.column, predicate.at),
                 row.mean(predicate.column, predicate.than),
-                0.0,
+                predicate.by,
             )
             for row in rows
         ]
         label = f"{predicate.column} at {_span(predicate.at)} over {_span(predicate.than)}"
-        return (PairedTests(label, tuple(tests)),)
+        return (PairedTests(label, tuple(tests), predicate.by),)
     label = f"{predicate.column} at {_span(predicate.x)}"
     return (PairedTests(label, tuple(_stable(predicate, row) for row in rows), -predicate.within),)
 
@@ -362,6 +362,7 @@ def meaning(claim: Claim) -> str:
     elif isinstance(predicate, Higher):
         words = f"{predicate.column} higher at x = {_span(predicate.at)}"
         words += f" than at {_span(predicate.than)}"
+        words += f" by more than {predicate.by:g}" if predicate.by else ""
     else:
         words = f"{predicate.column} at x = {_span(predicate.x)} within {predicate.within:g}"
     words += f"; among {', '.join(claim.among)}" if claim.among else ""

@@ -254,11 +254,12 @@ class Stable(StrictModel):
 
 
 class Higher(StrictModel):
-    """On every row, the mean of the column `at` some x is above that at `than`."""
+    """On every row, the mean of the column `at` some x is more than `by` above that at `than`."""
 
     column: str
     at: Span
     than: Span
+    by: Finite = 0.0
 
 
 class Claim(StrictModel):
@@ -310,7 +311,7 @@ class Claim(StrictModel):
         0 if the predicate states how large a difference must be, or may be.
         """
         match self.predicate:
-            case Better(by=0, times=1, value=None, fewer_errors=0) | Higher():
+            case Better(by=0, times=1, value=None, fewer_errors=0) | Higher(by=0):
                 return math.log10(MATTERS_RATIO) if ratio else MATTERS * unit
         return 0.0
 
