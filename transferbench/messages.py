@@ -1,8 +1,7 @@
-"""Text for people: escaped, shortened, aligned, without passwords; how to install an extra."""
+"""Text for people: escaped, shortened, without passwords; how to install an extra."""
 
 import math
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,15 +45,6 @@ def hide_passwords(text: str) -> str:
 def message_text(text: str) -> str:
     """Return a message as a terminal may show it: printable and without passwords."""
     return printable(hide_passwords(text))
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the rows as lines whose columns are aligned."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
 
 
 def counted(count: float, noun: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from transferbench.messages import aligned, message_text, printable, shorten
+from transferbench.messages import message_text, printable, shorten
 
 
 def echo(message: Any = "", *, err: bool = False, nl: bool = True) -> None:
@@ -16,7 +16,9 @@ def echo(message: Any = "", *, err: bool = False, nl: bool = True) -> None:
 
 def echo_table(rows: Sequence[Sequence[str]]) -> None:
     """Print rows in aligned columns; the first is the header."""
-    echo("\n".join(aligned(rows)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        echo("  ".join(map(str.ljust, row, widths)).rstrip())
 
 
 def say(message: Any, *, err: bool = False) -> None:

@@ -46,15 +46,9 @@ def perform(
             process.end()
 
 
-def with_memory_limit(job: Job, n_jobs: int, available: int | None = None) -> Job:
-    """Return the job, limited to 80 % of the memory / n_jobs unless its memory is limited.
-
-    available: bytes for all jobs; by default the memory that this process may use.
-    """
-    if job.limits.memory is not None:
-        return job
-    available = available or total_memory()
-    if available is None:
+def with_memory_limit(job: Job, n_jobs: int) -> Job:
+    """Return the job, limited to 80 % of the memory / n_jobs unless its memory is limited."""
+    if job.limits.memory is not None or (available := total_memory()) is None:
         return job
     return replace(job, limits=replace(job.limits, memory=int(available * 0.8 / n_jobs)))
 
