@@ -221,10 +221,13 @@ def test_the_filled_in_sample_chooses_the_model_and_scores_as_labels_in_the_targ
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("file,row,label\nt.csv,31,cat\n", ":2: row 31 of t.csv is no document of a target; name"),
+        (
+            "file,row,label\nt.csv,31,cat\n",
+            ":2: row 31 of t.csv is there twice, or is no document of a tar",
+        ),
         ("file,row,label\nt.csv,30,dog\n", "unknown label 'dog'. Known: cat, sea."),
         ("file,row\nt.csv,30\n", ":1: no column 'label' among 'file', 'row'"),
-        ("file,row,label\nt.csv,30,cat\nt.csv,30,sea\n", ":3: row 30 is there twice in t.csv"),
+        ("file,row,label\nt.csv,30,cat\nt.csv,30,sea\n", ":3: row 30 of t.csv is there twice, or"),
         ("file,row,text,label\nt.csv,30,other,cat\n", ":2: row 30 has another text now in t.csv"),
         ("", "labels.csv: the file is empty; expected documents."),
     ],
@@ -233,7 +236,7 @@ def test_a_file_of_other_labels_is_refused_in_one_line(call, folder, text, messa
     (folder / "labels.csv").write_text(text)
     code, out, err = call("compare", *FILES, "-m", "lr", "--labels", "labels.csv")
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert message.replace("of t.csv", f"of {folder / 't.csv'}") in err
+    assert message in err
 
 
 @pytest.mark.parametrize(
