@@ -7,6 +7,8 @@ import json
 import random
 from pathlib import Path
 
+import pandas as pd
+
 from transferbench.userdata.documents import Documents
 
 #: Words of two classes, and those of both.
@@ -64,7 +66,13 @@ SEA = ["ship and boat at sea", "the boat sails the sea", "a sailor on the ship",
 
 
 def make_documents(path: str, texts: list[str], labels: list[str]) -> Documents:
-    return Documents(Path(path), texts, labels)
+    return Documents(Path(path), texts, labels, made_places(path, len(texts)))
+
+
+def made_places(path: str, n: int) -> pd.DataFrame:
+    """Return a table without columns for n documents of a file."""
+    index = pd.MultiIndex.from_product([[path], range(1, n + 1)], names=("file", "row"))
+    return pd.DataFrame(index=index)
 
 
 SOURCE = make_documents("s.csv", [*CAT, *SEA], ["cat"] * 4 + ["sea"] * 4)

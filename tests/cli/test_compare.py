@@ -14,13 +14,13 @@ from own_documents import read_csv, sentences, write_csv, write_several
 
 from transferbench import api
 from transferbench.choose import advice, compare
-from transferbench.choose.compare import Entry, Line
 from transferbench.cli.compare import _measure
 from transferbench.errors import UserError
 
 FILES = ("--source", "s.csv", "--target", "t.csv")
 MEASURES = (
-    "accuracy", "ahead", "ahead_p", "balanced_accuracy", "f1", "recall", "scored", "seconds"
+    "accuracy", "ahead", "ahead_p", "balanced_accuracy", "f1", "recall cat", "recall sea",
+    "scored", "seconds",
 )  # fmt: skip
 
 
@@ -75,9 +75,9 @@ def test_json_has_every_sign_and_measure(call, folder):
     assert [row["model"] for row in answer["results"]] == ["lr", "dtl", "consensus"]
     row = answer["results"][1]
     assert row["params"]["k"] == 12
-    assert sum(row["shares"].values()) == pytest.approx(1)
+    assert row["share cat"] + row["share sea"] == pytest.approx(1)
     assert row["scored"] == row["documents"] == 30
-    for value in (row["accuracy"], row["balanced_accuracy"], row["recall"]["cat"]):
+    for value in (row["accuracy"], row["balanced_accuracy"], row["recall cat"]):
         assert 0.5 <= value <= 1
     assert answer["results"][2]["params"]["prior"] == "equal"
     assert "its decisions have the class shares of its parameter prior." in answer["recommendation"]
@@ -99,7 +99,7 @@ def test_no_label_of_a_target_changes_what_is_recommended(call, folder):
         other = compared(call, "-m", "svm")
         assert without_measures(other) == without_measures(true)
         if "sea" not in {row[-1] for row in rows} and head[-1] == "label" and rows[0][1]:
-            assert other["results"][0]["recall"]["sea"] is None  # there is none
+            assert other["results"][0]["recall sea"] is None  # there is none
     assert "accuracy" not in other["results"][0]
 
 
@@ -203,7 +203,7 @@ def test_the_filled_in_sample_chooses_the_model_and_scores_as_labels_in_the_targ
     rows = [(r["text"], r["label"] if i in drawn else "") for i, r in enumerate(full, start=1)]
     write_csv(folder / "t.csv", rows)
     beside = compared(call, "-m", "lr")
-    for name in ("accuracy", "scored", "shares"):
+    for name in ("accuracy", "scored", "share cat"):
         assert from_file["results"][0][name] == beside["results"][0][name]
     assert from_file["results"][0]["scored"] == 12
     best = max(from_file["results"], key=lambda row: row["accuracy"])
@@ -221,10 +221,13 @@ def test_the_filled_in_sample_chooses_the_model_and_scores_as_labels_in_the_targ
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("file,row,label\nt.csv,31,cat\n", ":2: row 31 of t.csv is no document of a target; name"),
+        (
+            "file,row,label\nt.csv,31,cat\n",
+            ":2: row 31 of t.csv is there twice, or is no document of a tar",
+        ),
         ("file,row,label\nt.csv,30,dog\n", "unknown label 'dog'. Known: cat, sea."),
         ("file,row\nt.csv,30\n", ":1: no column 'label' among 'file', 'row'"),
-        ("file,row,label\nt.csv,30,cat\nt.csv,30,sea\n", ":3: row 30 is there twice in t.csv"),
+        ("file,row,label\nt.csv,30,cat\nt.csv,30,sea\n", ":3: row 30 of t.csv is there twice, or"),
         ("file,row,text,label\nt.csv,30,other,cat\n", ":2: row 30 has another text now in t.csv"),
         ("", "labels.csv: the file is empty; expected documents."),
     ],
@@ -233,7 +236,7 @@ def test_a_file_of_other_labels_is_refused_in_one_line(call, folder, text, messa
     (folder / "labels.csv").write_text(text)
     code, out, err = call("compare", *FILES, "-m", "lr", "--labels", "labels.csv")
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert message.replace("of t.csv", f"of {folder / 't.csv'}") in err
+    assert message in err
 
 
 @pytest.mark.parametrize(
@@ -286,21 +289,15 @@ def test_a_mistake_in_python_is_one_line(folder, arguments, message):
     assert "\n" not in str(error.value)
 
 
-def made_line(scored: int, **measures: list[float]) -> Line:
-    entry = Entry("lr", {}, (), 1.0, ())
-    return Line(target="t", entry=entry, recommended=False, documents=300, scored=scored,
-                shares={}, labels={}, recall={}, measures=measures)  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("scored", "accuracy", "interval"),
     [(50, 0.84, "84.0 [71, 92]"), (20, 1.0, "100.0 [84, 100]"), (200, 0.5, "50.0")],
 )
 def test_the_accuracy_on_few_documents_has_a_wilson_interval(scored, accuracy, interval):
     """The numbers are of Wilson's formula: (p + z²/2n ± z √(pq/n + z²/4n²)) / (1 + z²/n)."""
-    line = made_line(scored, accuracy=[accuracy])
-    assert _measure(line, "accuracy", interval=True) == interval
-    assert _measure(line, "f1", interval=False) == ""
+    row = {"scored": scored, "accuracy": accuracy}
+    assert _measure(row, "accuracy", interval=True) == interval
+    assert _measure(row, "f1", interval=False) == ""
 
 
 @pytest.fixture

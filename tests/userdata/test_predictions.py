@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -36,15 +35,17 @@ def test_agreement_is_the_share_of_models_with_the_first_ones_label():
     problem, _ = documents_problem([SOURCE], [TARGET], {})
     decided = {"lr": [0, 1, 1], "dtl": [1, 1, 1], "gcmf": [1, 0, 1]}
     fits = {name: Fit((np.eye(2)[[0] * 8], np.eye(2)[each])) for name, each in decided.items()}
-    rows = predictions.rows(problem, fits, [replace(TARGET, path=Path("t.svm"))])
-    assert [row["agree"] for row in rows] == pytest.approx([1 / 3, 2 / 3, 1], abs=1e-5)
+    table = predictions.predict(problem, fits, [TARGET])
+    assert table["agree"].tolist() == pytest.approx([1 / 3, 2 / 3, 1], abs=1e-5)
 
 
 @pytest.mark.parametrize("suffix", predictions.SUFFIXES)
-def test_a_file_name_that_is_no_text_is_written_with_escapes(tmp_path, suffix):
-    path = tmp_path / f"found{suffix}"
-    predictions.write(path, iter([{"file": "bad\udcff.csv", "row": 1}]))
-    assert "bad\\udcff.csv" in path.read_text(encoding="utf-8")
+def test_what_is_no_text_is_written_with_escapes(tmp_path, suffix):
+    path, found = tmp_path / "bad\udcff.jsonl", tmp_path / f"found{suffix}"
+    path.write_text('{"text": "a\\ud800"}')
+    predictions.write(found, read(path).table.reset_index())
+    text = found.read_text(encoding="utf-8").replace("\\\\", "\\")
+    assert all(part in text for part in ("bad\\udcff.jsonl", "a\\ud800"))
 
 
 LABELS = ["1e2", "100", "00123", "9007199254740993", "C#", " x", "cafe\u0301", 'a "b"; c']
@@ -57,8 +58,7 @@ def test_a_written_label_is_read_again_as_it_was(tmp_path, suffix):
         [source], [make_documents("t.csv", SOURCE.content[::-1], [""] * 8)], {}
     )
     scores = np.eye(8)[[problem.classes.index(label) for label in LABELS]]
-    matrix = replace(source, path=Path("s.svm"))
-    rows = predictions.rows(problem, {"m": Fit((scores, scores))}, [matrix])
+    matrix = replace(source, kind=".svm")
     path = tmp_path / f"found{suffix}"
-    predictions.write(path, rows)
+    predictions.write(path, predictions.predict(problem, {"m": Fit((scores, scores))}, [matrix]))
     assert read(path, Reading(text="file", label="predicted"), labels="all").labels == LABELS

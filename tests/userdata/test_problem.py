@@ -11,7 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from own_documents import CAT, SEA, SOURCE, TARGET, make_documents, write_csv, write_jsonl
+from own_documents import (
+    CAT,
+    SEA,
+    SOURCE,
+    TARGET,
+    made_places,
+    make_documents,
+    write_csv,
+    write_jsonl,
+)
 
 from transferbench.errors import UserError
 from transferbench.userdata import load as userdata_load
@@ -77,7 +86,8 @@ def test_without_a_source_the_problem_is_clustering():
 
 
 def matrix(path: str, X, labels: str = "ab") -> Documents:
-    return Documents(Path(path), sp.csr_array(np.asarray(X, float)), list(labels))
+    X = sp.csr_array(np.asarray(X, float))
+    return Documents(Path(path), X, list(labels), made_places(path, len(labels)), Path(path).suffix)
 
 
 def test_matrices_of_counts_have_the_defaults_of_texts(tmp_path):

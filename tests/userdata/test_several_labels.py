@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -88,13 +86,9 @@ def test_predicted_labels_are_those_above_the_threshold_best_first():
     problem, _ = build(SOURCE)
     scores = np.array([[0.6, 2.0], [0.1, -0.2], [0.5, 0.49]])
     fit = Fit((np.zeros((10, 2)), scores))
-    target = replace(TARGET, path=Path("t.svm"))
-    rows = list(predictions.rows(problem, {"m": fit}, [target], separator=";"))
-    assert [(row["predicted"], row["confidence"]) for row in rows] == [
-        ("sea;cat", "1;0.6"),
-        ("", ""),
-        ("cat", "0.5"),
-    ]
+    table = predictions.predict(problem, {"m": fit}, [TARGET], separator=";")
+    assert table["predicted"].tolist() == ["sea;cat", "", "cat"]
+    assert table["confidence"].tolist() == ["1;0.6", "", "0.5"]
     (doubt,) = check_fit("himls", problem, {}, fit)
     assert str(doubt).startswith("t: 1 of 3 documents get no label; --set ensure_one_label=true ")
 

@@ -1,7 +1,7 @@
 """Fit models on one problem and compare them, without labels of a target.
 
 Labels of a target reach no model and no recommendation: `compare` does not receive the truth.
-`lines` uses it, if there is one, to add measures.
+`table` uses it, if there is one, to add measures.
 """
 
 from __future__ import annotations
@@ -256,60 +256,19 @@ def fit_plan(problem: Problem, planned: FitPlan, memory: artefacts.Memory) -> En
     return Entry(planned.model, planned.params, tuple(fits), fmean(seconds), tuple(doubts))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """A model on a target.
+def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
+    """Return a row for each target and model; of several labels also for all targets together.
 
-    Parameters
-    ----------
-    scored
-        Documents with a label.
-    shares, recall
-        By class, of one label a document: the share of the decisions and, where the truth has
-        labels, the part that is found; means over the seeds.
-    labels
-        Of several labels a document: `labels`, their mean number, and `none`, the share of
-        documents without any.
-    measures
-        The measures on them by name, one for each seed.
-    ahead
-        Of one label a document: the accuracy less that of the first model, on the same documents;
-        None for the first model, without a fit and without scored documents.
+    It has the columns target, model, recommended, seconds, documents, warnings and worthless. One
+    label a document: `share CLASS`, of the decisions, and, where the truth has labels, `recall
+    CLASS`; means over the seeds. Several: labels, their mean number, and none, the share of
+    documents without any. Where the truth has labels: scored, the number of documents with one, and
+    the measures; of several seeds also `accuracy_std` and so on, NaN for a model without a seed.
+    `ahead` is the accuracy less that of the first model on the same documents, `ahead_p` its
+    two-sided p over the documents and the seeds. `attrs` has the facts of the comparison.
     """
+    import pandas as pd
 
-    target: str
-    entry: Entry
-    recommended: bool
-    documents: int
-    scored: int
-    shares: Mapping[str, float]
-    labels: Mapping[str, float]
-    recall: Mapping[str, float]
-    measures: Mapping[str, Sequence[float]]
-    ahead: PairedTest | None = None
-
-    def columns(self) -> dict[str, Any]:
-        """Return the values by name, without those by class; of several seeds mean and deviation.
-
-        Without scored documents there is no measure.
-        """
-        entry, measured = self.entry, dict[str, Any]()
-        for name, values in self.measures.items():
-            measured[name] = fmean(values)
-            if len(values) > 1:
-                measured[f"{name}_std"] = stdev(values)
-        if self.ahead:
-            measured |= {"ahead": self.ahead.mean, "ahead_p": self.ahead.p_two_sided}
-        return {
-            "target": self.target, "model": entry.model, "recommended": self.recommended,
-            "seconds": entry.seconds, "documents": self.documents, **self.labels,
-            **({"scored": self.scored} if self.scored else {}), **measured,
-            "warnings": [*map(str, entry.doubts)], "worthless": entry.worthless,
-        }  # fmt: skip
-
-
-def lines(compared: Comparison, truth: Truth | None = None) -> list[Line]:
-    """Return a line for each target and model; of several labels also for all targets together."""
     domains = compared.problem.domains
     places = {domain.name: [i] for i, domain in enumerate(domains) if not domain.seen.all()}
     scored = [int(rows.sum()) for rows in truth.scored] if truth else [0] * len(domains)
@@ -325,33 +284,44 @@ def lines(compared: Comparison, truth: Truth | None = None) -> list[Line]:
         n = sum(scored[i] for i in members)
         for name, entry in compared.entries.items():
             scores = [fit.scores[members[0]] for fit in entry.fits]
-            seeds = [of_seed[place] for of_seed in measured[name]] if n else []
-            shares, labels, recall = dict[str, float](), dict[str, float](), dict[str, float]()
+            row: dict[str, Any] = {
+                "target": place, "model": name,
+                "recommended": place != ALL and name == compared.choice.model,
+                "seconds": entry.seconds, "documents": sum(len(domains[i].seen) for i in members),
+            }  # fmt: skip
             if family == "transfer" and scores:
                 counts = [np.bincount(S.argmax(axis=1), minlength=len(classes)) for S in scores]
-                mean = np.mean(counts, axis=0) / len(scores[0])
-                shares = dict(zip(classes, mean.tolist(), strict=True))
-            if family == "transfer" and seeds and truth:
-                recall = _recall(truth, members[0], scores)
+                shares = np.mean(counts, axis=0) / len(scores[0])
+                row |= {f"share {c}": share for c, share in zip(classes, shares, strict=True)}
             if family == "multilabel" and place != ALL and scores:
                 decided = [S >= THRESHOLD for S in scores]
-                labels["labels"] = fmean(float(D.sum(axis=1).mean()) for D in decided)
-                labels["none"] = fmean(float(np.mean(~D.any(axis=1))) for D in decided)
-            line = Line(
-                target=place, entry=entry, documents=sum(len(domains[i].seen) for i in members),
-                recommended=place != ALL and name == compared.choice.model, scored=n,
-                shares=shares, labels=labels, recall=recall,
-                measures={key: [seed[key] for seed in seeds] for key in (seeds or [{}])[0]},
-                ahead=_ahead(truth, place, entry, first) if truth and seeds else None,
-            )  # fmt: skip
-            made.append(line)
-    return made
+                row["labels"] = fmean(float(D.sum(axis=1).mean()) for D in decided)
+                row["none"] = fmean(float(np.mean(~D.any(axis=1))) for D in decided)
+            if any(scored):
+                row["scored"] = n
+            if truth and n and scores:
+                row |= _measures([of_seed[place] for of_seed in measured[name]])
+                if family == "transfer":
+                    row |= _recall(truth, members[0], scores)
+                if family != "multilabel" and entry is not first:
+                    ahead = _ahead(truth, place, entry, first)
+                    row |= {"ahead": ahead.mean, "ahead_p": ahead.p_two_sided}
+            made.append(row | {"warnings": [*map(str, entry.doubts)], "worthless": entry.worthless})
+    frame = pd.DataFrame(made)
+    frame.attrs |= compared.facts()
+    return frame
 
 
-def _ahead(truth: Truth, place: str, entry: Entry, first: Entry) -> PairedTest | None:
+def _measures(by_seed: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean of each measure, and of several seeds also its deviation."""
+    found = {name: fmean(each[name] for each in by_seed) for name in by_seed[0]}
+    if len(by_seed) > 1:
+        found |= {f"{name}_std": stdev(each[name] for each in by_seed) for name in by_seed[0]}
+    return found
+
+
+def _ahead(truth: Truth, place: str, entry: Entry, first: Entry) -> PairedTest:
     """Compare a model with the first one by seed and document, several seeds also with one fit."""
-    if entry is first or truth.family == "multilabel":
-        return None
     ours, theirs = (
         np.array([correct(fit, truth)[place] for fit in each.fits], float)
         for each in (entry, first)
@@ -369,25 +339,4 @@ def _recall(truth: Truth, i: int, scores: Sequence[np.ndarray]) -> dict[str, flo
     recall = partial(recall_score, labels=labels, average=None, zero_division=np.nan)
     true = truth.Y[i][rows].argmax(axis=1)
     recalls = np.mean([recall(true, S[rows].argmax(axis=1)) for S in scores], axis=0)
-    return dict(zip(truth.classes, recalls.tolist(), strict=True))
-
-
-def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
-    """Return the lines as a frame; `attrs` has the facts of the comparison.
-
-    It has the columns target, model, recommended, seconds, documents, warnings and worthless. One
-    label a document: `share CLASS` and, where the truth has labels, `recall CLASS`. Several:
-    labels and none. Where the truth has labels: scored and the measures; of several seeds
-    `accuracy_std` and so on, NaN for a model without a seed. `ahead` is the accuracy less that of
-    the first model, `ahead_p` its two-sided p over the documents and the seeds. See `Line`.
-    """
-    import pandas as pd
-
-    frame = pd.DataFrame(
-        line.columns()
-        | {f"share {label}": share for label, share in line.shares.items()}
-        | {f"recall {label}": recall for label, recall in line.recall.items()}
-        for line in lines(compared, truth)
-    )
-    frame.attrs |= compared.facts()
-    return frame
+    return {f"recall {c}": recall for c, recall in zip(truth.classes, recalls, strict=True)}

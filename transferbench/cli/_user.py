@@ -40,7 +40,7 @@ class Files:
 
     sources: tuple[str, ...] = option(
         "--source", type=click.Path(), multiple=True,
-        help="Labelled documents of a domain (.csv .tsv .jsonl .parquet .svm .npz): a file, a "
+        help="Labelled documents of a domain (.csv .tsv .jsonl .svm .npz): a file, a "
         "folder, a quoted pattern, or several with commas between; repeatable. Without any, the "
         "targets are clustered.",
     )  # fmt: skip
@@ -162,9 +162,9 @@ def fit_models(
     )  # fmt: skip
     _print_used(loaded)
     if user.label_sample:
-        sample = predictions.sample(loaded.targets, user.label_sample, user)
+        sample = predictions.sample(loaded.targets, user.label_sample, user.label)
         # With a byte order mark, by which spreadsheets know UTF-8.
-        predictions.write(user.sample_file, iter(sample), "utf-8-sig")
+        predictions.write(user.sample_file, sample, "utf-8-sig")
         what = f"{counted(len(sample), 'document')} to label; fill in the column {user.label}"
         echo(f"{user.sample_file}: {what}, then give --labels {user.sample_file}", err=True)
     bar = tqdm(plans, "models", leave=False, disable=None)

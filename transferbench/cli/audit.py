@@ -64,12 +64,12 @@ def _read(path: Path) -> tuple[list[Column], dict[str, int]]:
     """Return the columns of a table and the documents by row."""
     from transferbench.evidence.audit import Column
     from transferbench.userdata.documents import check_files
-    from transferbench.userdata.readers import rows
+    from transferbench.userdata.readers import read_table
 
     check_files([path], MAX_BYTES)
     documents: dict[str, int] = {}
     printed: dict[str, dict[str, str]] = {}
-    for line, values in rows(path, (), ("row", "documents")):
+    for line, values in read_table(path).astype(str).to_dict("index").items():
         row, number = values.pop("row", ""), values.pop("documents", "")
         methods = {name: text.strip() for name, text in values.items() if text.strip()}
         known = DOCUMENTS.fullmatch(number) and row not in documents

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from itertools import groupby
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,7 +16,8 @@ from transferbench.messages import short_number
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
-    from transferbench.choose.compare import Comparison, Line
+    from pandas import DataFrame
+
     from transferbench.problem import Problem
 
 #: Of more classes the table has the least and the largest number.
@@ -58,15 +57,21 @@ def command(settings: Settings, /, user: _user.UserData, repeats: int, as_json: 
 
     _user.check_files(user)
     loaded, compared = _user.fit_models(user, settings, _user.to_fit(user), "any", repeats=repeats)
-    lines = compare.lines(compared, loaded.truth)
+    table = compare.table(compared, loaded.truth)
     entries, choice = compared.entries, compared.choice
     chosen = [*([choice.model] if choice.model else []), *user.named]
     used = [model for model in chosen if entries[model].fits]
     worthless = compared.is_worthless(*used[:1])
     if as_json:
-        echo_json(_to_json(lines, compared) | {"worthless": worthless})
+        results = [
+            {**row, "params": dict(entries[row["model"]].params)}
+            for row in table.to_dict("records")
+        ]
+        answer = {"classes": loaded.problem.classes, **compared.facts(), "results": results}
+        doubts = [*map(str, compared.doubts)]
+        echo_json({**answer, "warnings": doubts, "worthless": worthless})
     else:
-        _print(lines, loaded.problem)
+        _print(table, loaded.problem)
         _user.print_shares(loaded.problem, {model: entries[model].fits[0] for model in used})
         _user.print_choice(choice, user.why)
     _user.print_warnings(compared, entries)
@@ -76,48 +81,57 @@ def command(settings: Settings, /, user: _user.UserData, repeats: int, as_json: 
     return int(worthless and not user.force)
 
 
-def _print(lines: Sequence[Line], problem: Problem) -> None:
+def _print(table: DataFrame, problem: Problem) -> None:
     """Print a table for each target, and what the columns mean."""
-    for target, group in groupby(lines, attrgetter("target")):
-        of_target = [*group]
-        if len(of_target) < len(lines):
+    for target, group in table.groupby("target", sort=False):
+        if len(group) < len(table):
             echo(f"{target}:\n")
-        columns = _columns(of_target, problem)
+        rows = group.to_dict("records")
+        columns = _columns(rows, problem)
         echo_table([[*columns], *zip(*columns.values(), strict=True)])
         echo()
-        if scored := of_target[0].scored:
+        if scored := rows[0].get("scored"):
             few = problem.family == "transfer" and scored < MANY_SCORED
             interval = "; [ ] is the 95 % interval of the accuracy" if few else ""
-            count = f"{scored} of {of_target[0].documents} documents"
+            count = f"{scored} of {rows[0]['documents']} documents"
             echo(f"Scored on {count}, those with a label{interval}.\n")
     few = len(problem.classes) <= FEW_CLASSES
     classes = "/".join(problem.classes) if few else "least and largest class"
     legend = f"s is in seconds, the rest in per cent{LEGEND[problem.family].format(classes)}"
-    if any(line.ahead for line in lines):
-        legend += f"; over {lines[0].entry.model}: points of accuracy above it (two-sided p)"
+    if "ahead" in table:
+        legend += f"; over {table.model[0]}: points of accuracy above it (two-sided p)"
     echo(f"{textwrap.fill(f'{legend}; ±: standard deviation over the seeds.', _user.WIDTH)}\n")
 
 
-def _columns(lines: Sequence[Line], problem: Problem) -> dict[str, list[str]]:
+def _columns(rows: Sequence[dict[str, Any]], problem: Problem) -> dict[str, list[str]]:
     """Return the cells of a table by heading, without empty columns."""
     from transferbench.measures import headings
 
+    def by_class(name: str) -> list[str]:
+        names = [f"{name} {label}" for label in problem.classes]
+        return [_by_class([row.get(each, math.nan) for each in names]) for row in rows]
+
     columns = {
-        "model": [f"{line.entry.model}{' *' if line.recommended else ''}" for line in lines],
-        "s": [short_number(line.entry.seconds) for line in lines],
-        "shares": [_by_class([*line.shares.values()]) for line in lines],
-        "labels": [short_number(line.labels.get("labels", math.nan)) for line in lines],
-        "none": [_by_class([line.labels.get("none", math.nan)]) for line in lines],
+        "model": [f"{row['model']}{' *' if row['recommended'] else ''}" for row in rows],
+        "s": [short_number(row["seconds"]) for row in rows],
+        "shares": by_class("share"),
+        "labels": [short_number(row.get("labels", math.nan)) for row in rows],
+        "none": [_by_class([row.get("none", math.nan)]) for row in rows],
     }
     for name, title in headings(problem.family).items():
         interval = problem.family == "transfer" and name == "accuracy"
-        columns[title] = [_measure(line, name, interval) for line in lines]
-    columns[f"over {lines[0].entry.model}"] = [_ahead(line) for line in lines]
-    columns["recall"] = [_by_class([*line.recall.values()]) for line in lines]
-    counts = [f"{len(line.entry.doubts) or ''}" for line in lines]
-    worthless = ["worthless" if line.entry.worthless else "" for line in lines]
+        columns[title] = [_measure(row, name, interval) for row in rows]
+    columns[f"over {rows[0]['model']}"] = [
+        "" if math.isnan(row.get("ahead", math.nan))
+        else f"{100 * row['ahead']:+.1f} ({row['ahead_p']:.2g})"
+        for row in rows
+    ]  # fmt: skip
+    columns["recall"] = by_class("recall")
     columns = {title: cells for title, cells in columns.items() if any(cells)}
-    return columns | {"warnings": [a or b for a, b in zip(worthless, counts, strict=True)]}
+    warnings = [
+        "worthless" if row["worthless"] else f"{len(row['warnings']) or ''}" for row in rows
+    ]
+    return columns | {"warnings": warnings}
 
 
 def _by_class(values: Sequence[float]) -> str:
@@ -129,40 +143,17 @@ def _by_class(values: Sequence[float]) -> str:
     return "/".join(parts) if numbers else ""
 
 
-def _measure(line: Line, name: str, interval: bool) -> str:
+def _measure(row: dict[str, Any], name: str, interval: bool) -> str:
     """Return a measure in per cent with ± over seeds, "" if there is none.
 
     interval: with its 95 % Wilson interval instead, if it is on few documents.
     """
-    values = line.measures.get(name, ())
-    if not values:
+    from transferbench.choose.sample import wilson
+
+    value, deviation = (row.get(key, math.nan) for key in (name, f"{name}_std"))
+    if math.isnan(value):
         return ""
-    from statistics import fmean, stdev
-
-    value = fmean(values)
-    if interval and line.scored < MANY_SCORED:
-        from transferbench.choose.sample import wilson
-
-        low, high = wilson(value, line.scored)
+    if interval and row["scored"] < MANY_SCORED:
+        low, high = wilson(value, row["scored"])
         return f"{100 * value:.1f} [{100 * low:.0f}, {100 * high:.0f}]"
-    deviation = f"±{100 * stdev(values):.1f}" if len(values) > 1 else ""
-    return f"{100 * value:.1f}{deviation}"
-
-
-def _ahead(line: Line) -> str:
-    """Return the points of accuracy above the first model, and p; "" if there is none."""
-    return f"{100 * line.ahead.mean:+.1f} ({line.ahead.p_two_sided:.2g})" if line.ahead else ""
-
-
-def _to_json(lines: Sequence[Line], compared: Comparison) -> dict[str, Any]:
-    """Return what `--json` prints; every result has the same names, with null for no value."""
-    problem, results = compared.problem, []
-    names = dict.fromkeys(name for line in lines for name in line.columns())
-    absent = dict.fromkeys(problem.classes)
-    for line in lines:
-        result = {**names, **line.columns(), "params": dict(line.entry.params)}
-        if problem.family == "transfer":
-            result |= {"shares": absent | {**line.shares}, "recall": absent | {**line.recall}}
-        results.append(result)
-    answer = {"classes": problem.classes, **compared.facts(), "results": results}
-    return answer | {"warnings": [*map(str, compared.doubts)]}
+    return f"{100 * value:.1f}" + ("" if math.isnan(deviation) else f"±{100 * deviation:.1f}")

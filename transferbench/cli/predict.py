@@ -72,9 +72,9 @@ def command(
     if compared.is_worthless(first) and not user.force:
         why = f"the result of {first} is worthless by the warnings above"
         raise Failure(f"{out} is not written, as {why}; --force writes it.")
-    rows = predictions.rows(
+    table = predictions.predict(
         loaded.problem, fits, loaded.targets, separator=user.separator,
-        with_scores=scores, unranked=NO_CONFIDENCE, encoding=user.encoding,
+        with_scores=scores, unranked=NO_CONFIDENCE,
     )  # fmt: skip
-    predictions.write(out, rows)
+    predictions.write(out, table)
     echo(f"{out}: {counted(sum(map(len, loaded.targets)), 'document')}")

@@ -45,7 +45,7 @@ from transferbench.userdata import documents
 from transferbench.userdata.documents import DomainFiles, Reading
 from transferbench.userdata.load import feature_function, load, warn_of_alike
 from transferbench.userdata.multilabel import pool
-from transferbench.userdata.readers import numbers, read, rows
+from transferbench.userdata.readers import column, numbers, read, read_table
 
 FILES: dict[str, File] = {}  # nothing to fetch
 TASKS = {
@@ -171,7 +171,8 @@ def _from_folder(task: str, folder: Path, train: float, split: int) -> tuple[Pro
     views = {f"views/{file.name}": _view(file) for file in _views(folder)}
     tasks, seen = ["all"] * len(Y), train_mask(len(Y), train, split)
     if (folder / "tasks.csv").is_file():
-        tasks = [row["task"].strip() for _, row in rows(folder / "tasks.csv", ["task"])]
+        file = folder / "tasks.csv"
+        tasks = [name.strip() for name in column(file, read_table(file), "task")]
     if (folder / "train.csv").is_file():
         seen = numbers(folder / "train.csv", binary=True)[1][:, 0] > 0
     sizes = {"tasks.csv": len(tasks), "train.csv": len(seen)}

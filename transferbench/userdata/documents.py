@@ -10,7 +10,7 @@ from __future__ import annotations
 import glob
 import os
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,6 +19,7 @@ from transferbench.errors import UserError, brief
 from transferbench.files import user_path
 
 if TYPE_CHECKING:
+    import pandas as pd
     import scipy.sparse as sp
 
 #: Suffixes of matrices.
@@ -40,9 +41,6 @@ class Reading:
 
     text: str = _option("--text-column", "text", "Column of the texts.")
     label: str = _option("--label-column", "label", "Column of the labels.")
-    id: str | None = _option(
-        "--id-column", None, "Column of ids.  [default: id, if there is one]"
-    )  # fmt: skip
     separator: str | None = _option(
         "--label-separator", None,
         "Text between the labels of a document; '' if a label is always one.  "
@@ -84,34 +82,24 @@ class Documents:
         Texts, or a matrix (n, d) of nonnegative numbers, documents by features.
     labels
         (n,) names of classes, "" for a document without a label.
-    ids
-        (n,) ids of the documents, or None.
+    table
+        (n, ·) the columns of the user's tables, none of matrices. The index has the file of each
+        document, and its row, the number in the file from 1.
+    kind
+        The kind of the files, see `file_kind`.
     name
         Name of the domain; "" for that of the file.
-    files
-        Each file with its number of documents; empty for one file at `path`.
     """
 
     path: Path
     content: Sequence[str] | sp.csr_array
     labels: list[str]
-    ids: list[str] | None = None
+    table: pd.DataFrame
+    kind: str = "texts"
     name: str = ""
-    files: tuple[tuple[Path, int], ...] = ()
 
     def __len__(self) -> int:
         return len(self.labels)
-
-    @property
-    def kind(self) -> str:
-        """The kind of the files, see `file_kind`."""
-        return file_kind(self.files[0][0] if self.files else self.path)
-
-    def rows(self) -> Iterator[tuple[Path, int]]:
-        """Yield for each document its file and its number in that file, from 1."""
-        for path, n in self.files or ((self.path, len(self)),):
-            for row in range(1, n + 1):
-                yield path, row
 
 
 def file_kind(path: Path) -> str:

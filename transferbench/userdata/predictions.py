@@ -1,29 +1,28 @@
-"""Predictions for the user's own documents: confidences, and rows to write."""
+"""Predictions for the user's own documents: confidences, and the table to write."""
+
+from __future__ import annotations
 
 import csv
 import json
 import random
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from transferbench.files import writing
 from transferbench.measures import THRESHOLD, normalize_scores
 from transferbench.messages import no_formula
 from transferbench.problem import Fit, Problem
-from transferbench.userdata.documents import Documents, Reading
+from transferbench.userdata.documents import Documents
 from transferbench.userdata.multilabel import SEPARATOR
-from transferbench.userdata.readers import TABLES, Number, whole_rows
 
-#: Values of a line of the file, by column.
-Row = dict[str, object]
 SUFFIXES = (".csv", ".jsonl")
 
 
-def rows(
+def predict(
     problem: Problem,
     fits: Mapping[str, Fit],
     targets: Sequence[Documents],
@@ -31,9 +30,8 @@ def rows(
     separator: str | None = None,
     with_scores: bool = False,
     unranked: Collection[str] = (),
-    encoding: str = "utf-8",
-) -> Iterator[Row]:
-    """Yield for each document of the targets what its table has, and what the models find.
+) -> pd.DataFrame:
+    """Return for each document of the targets what its table has, and what the models find.
 
     The user's columns are followed by `predicted` or `cluster`, and `confidence`; columns of the
     user with these names are replaced. Documents of several files, and those of matrices, also
@@ -59,83 +57,78 @@ def rows(
     between = separator or SEPARATOR
     first, *others = fits
     kind = "predicted" if fits[first].columns == "classes" else "cluster"
-    for t, documents in enumerate(targets, start=-len(targets)):
-        raw = {model: fit.scores[t] for model, fit in fits.items()}
-        best = raw[first]
+    parts = []
+    for t in range(-len(targets), 0):
+        decided = {model: _decided(fit.scores[t], several) for model, fit in fits.items()}
+        labels = {
+            model: [between.join(problem.classes[c] for c in row) for row in rows]
+            for model, rows in decided.items()
+        }
+        best = fits[first].scores[t]
         scores = np.clip(best, 0, 1) if several else normalize_scores(best)
-        for i, row in enumerate(user_rows(documents, encoding, with_place=_needs_place(targets))):
-            decided = {model: _decided(S[i], several) for model, S in raw.items()}
-            labels = {m: between.join(problem.classes[c] for c in d) for m, d in decided.items()}
-            confidences = [_short(scores[i, c]) for c in decided[first]]
-            row = {name: row[name] for name in row if name not in (kind, "confidence")}
-            row[kind] = labels[first]
-            if several:
-                row["confidence"] = between.join(f"{value:.6g}" for value in confidences)
-            elif first not in unranked:
-                row["confidence"] = confidences[0]
-            if (
-                others and kind == "predicted"
-            ):  # clusters of different models have nothing in common
-                same = [{*classes} == {*decided[first]} for classes in decided.values()]
-                row["agree"] = _short(sum(same) / len(same))
-            row |= {f"{kind}_{model}": labels[model] for model in others}
-            if with_scores:
-                named = zip(problem.classes, scores[i], strict=True)
-                row |= {f"score_{name}": _short(score) for name, score in named}
-            yield row
+        found: dict[str, Sequence[object]] = {kind: labels[first]}
+        if several:
+            found["confidence"] = [
+                between.join(f"{row[c]:.6g}" for c in classes)
+                for row, classes in zip(scores, decided[first], strict=True)
+            ]
+        elif first not in unranked:
+            found["confidence"] = _short(scores.max(axis=1))
+        if others and kind == "predicted":  # clusters of different models have nothing in common
+            ours = [{*classes} for classes in decided[first]]
+            same = [
+                [{*c} == o for c, o in zip(rows, ours, strict=True)] for rows in decided.values()
+            ]
+            found["agree"] = _short(np.mean(same, axis=0))
+        found |= {f"{kind}_{model}": labels[model] for model in others}
+        if with_scores:
+            named = zip(problem.classes, scores.T, strict=True)
+            found |= {f"score_{name}": _short(values) for name, values in named}
+        parts.append(pd.DataFrame(found))
+    answers = pd.concat(parts, ignore_index=True)
+    table = pd.concat([documents.table for documents in targets])
+    table = table.drop(columns=[*answers, "confidence"], errors="ignore")
+    # Rows of one table have its columns alone; other documents need file and row.
+    one_table = targets[0].kind == "texts" and table.index.get_level_values("file").nunique() == 1
+    table = table.reset_index(drop=True) if one_table else _with_places(table)
+    return pd.concat([table, answers], axis=1)
 
 
-def sample(targets: Sequence[Documents], count: int, reading: Reading = Reading()) -> list[Row]:
+def _with_places(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with its index as the columns file and row, in place of the user's."""
+    return table.drop(columns=["file", "row"], errors="ignore").reset_index()
+
+
+def sample(targets: Sequence[Documents], count: int, label: str) -> pd.DataFrame:
     """Return rows to label of `count` documents, drawn with a fixed seed, in the files' order.
 
     They have file and row, the user's columns, and an empty column of labels.
     """
-    total = sum(map(len, targets))
-    drawn = {*random.Random(0).sample(range(total), min(count, total))}
-    documents = (row for part in targets for row in user_rows(part, reading.encoding))
+    table = pd.concat([documents.table for documents in targets])
+    drawn = random.Random(0).sample(range(len(table)), min(count, len(table)))
+    rows = _with_places(table.iloc[sorted(drawn)]).drop(columns=label, errors="ignore")
+    rows = rows.apply(lambda cells: pd.Series([*map(no_formula, cells)], dtype=object))
+    return rows.assign(**{label: ""})
+
+
+def _decided(scores: np.ndarray, several: bool) -> list[list[int]]:
+    """Return the best class of each row, or all that reach the threshold, best first."""
+    if not several:
+        return [[c] for c in scores.argmax(axis=1).tolist()]
+    order = np.argsort(-np.clip(scores, 0, 1), axis=1, kind="stable")
     return [
-        {name: no_formula(row[name]) for name in row if name != reading.label} | {reading.label: ""}
-        for number, row in enumerate(documents)
-        if number in drawn
+        [c for c in classes if row[c] >= THRESHOLD]
+        for row, classes in zip(scores, order.tolist(), strict=True)
     ]
 
 
-def user_rows(documents: Documents, encoding: str, *, with_place: bool = True) -> Iterator[Row]:
-    """Yield what the table of each document has, after file and row; of matrices these alone.
-
-    with_place: give file and row also to documents of tables.
-    """
-    for path, n in documents.files or ((documents.path, len(documents)),):
-        is_table = path.suffix.lower() in TABLES
-        values = whole_rows(path, encoding) if is_table else repeat(dict[str, object](), n)
-        for number, row in enumerate(values, start=1):
-            place: Row = {"file": str(path), "row": number} if with_place else {}
-            yield place | {name: row[name] for name in row if name not in place}
+def _short(values: Iterable[float]) -> list[float]:
+    """Return numbers with six significant digits."""
+    return [float(f"{value:.6g}") for value in values]
 
 
-def _needs_place(targets: Sequence[Documents]) -> bool:
-    """True unless all documents are rows of one table."""
-    files = [path for part in targets for path, _ in part.files or ((part.path, 0),)]
-    return len(files) > 1 or files[0].suffix.lower() not in TABLES
-
-
-def _decided(scores: np.ndarray, several: bool) -> list[int]:
-    """Return the class with the best score of (c,), or all that reach the threshold, best first."""
-    if not several:
-        return [int(scores.argmax())]
-    clipped = np.clip(scores, 0, 1)
-    return [int(c) for c in np.argsort(-clipped, kind="stable") if clipped[c] >= THRESHOLD]
-
-
-def _short(value: float) -> float:
-    """Return a number with six significant digits."""
-    return float(f"{value:.6g}")
-
-
-def write(path: Path, predicted: Iterator[Row], encoding: str = "utf-8") -> None:
-    """Write the rows as CSV or JSON lines, with all columns that any of them has.
-
-    Bytes of a file name that are no text become escapes.
+def write(path: Path, table: pd.DataFrame, encoding: str = "utf-8") -> None:
+    """Write the rows as CSV or JSON lines; halves of characters become escapes.
 
     Raises
     ------
@@ -144,27 +137,16 @@ def write(path: Path, predicted: Iterator[Row], encoding: str = "utf-8") -> None
     """
     form: Any = {"encoding": encoding, "errors": "backslashreplace", "newline": ""}
     with writing(path) as temporary, temporary.open("w", **form) as file:
+        rows = (
+            {name: value for name, value in zip(table, values, strict=True) if value == value}
+            for values in table.itertuples(index=False, name=None)
+        )
         if path.suffix == ".jsonl":
-            file.writelines(_json(row) + "\n" for row in predicted)
+            file.writelines(_json(row) + "\n" for row in rows)
             return
-        lines = [{name: _cell(value) for name, value in row.items()} for row in predicted]
-        names = _merged({tuple(line): None for line in lines})
-        writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
+        writer = csv.DictWriter(file, [*table], restval="", lineterminator="\n")
         writer.writeheader()
-        writer.writerows(lines)
-
-
-def _merged(heads: Iterable[Sequence[str]]) -> list[str]:
-    """Return all names in an order in which each stands before those that follow it in its head."""
-    names = list[str]()
-    for head in heads:
-        place = len(names)
-        for name in reversed(head):
-            if name in names:
-                place = names.index(name)
-            else:
-                names.insert(place, name)
-    return names
+        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
 
 
 def _cell(value: object) -> object:
@@ -173,11 +155,4 @@ def _cell(value: object) -> object:
 
 
 def _json(value: object) -> str:
-    """Return a value as JSON: numbers of a file as it has them, dates as text."""
-    if isinstance(value, Number):
-        return value
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{_json(str(k))}: {_json(v)}' for k, v in value.items())}}}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_json, value))}]"
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return json.dumps(value, ensure_ascii=False, default=float)  # a fraction is a Decimal

@@ -1,6 +1,6 @@
 """Read a user's documents from tables and matrices, or refuse a file in one line.
 
-.csv .tsv .jsonl .parquet   tables with a text and a label for each document; names of columns are
+.csv .tsv .jsonl            tables with a text and a label for each document; names of columns are
                             compared without case, and rows whose values are all blank are skipped
 .svm .svmlight .libsvm      lines "<label> <feature>:<number> …", features ascending; the label is a
                             text without blanks and colons, "?" for no label; # starts a comment at
@@ -11,9 +11,12 @@ NAME.npz                    a matrix written by `scipy.sparse.save_npz`; its lab
 A label is the text that the file has, character for character; a blank one is none.
 """
 
+from __future__ import annotations
+
 import codecs
 import csv
 import functools
+import io
 import json
 import os
 import re
@@ -22,18 +25,18 @@ import warnings
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from transferbench.errors import MAX_LISTED, UserError, brief, unknown
-from transferbench.files import open_regular
-from transferbench.messages import CONTROL, install_hint, reason
+from transferbench.messages import CONTROL, reason
 from transferbench.problem import canonical
 from transferbench.userdata.documents import (
     MATRICES,
@@ -42,8 +45,12 @@ from transferbench.userdata.documents import (
     Labels,
     Reading,
     check_kind,
+    file_kind,
     labels_file,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Rows or columns of a matrix.
 MAX_SIDE = 2**24
@@ -51,7 +58,7 @@ MAX_SIDE = 2**24
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 LINE = re.compile(rf"([^\s:#][^\s:]*)((?:\s+[0-9]{{1,9}}:{NUMBER})*)\s*(?:#.*)?", re.ASCII)
 UNKNOWN = "?"
-#: Number of a line (or row), and its values by column.
+#: Number of a line, and its values by column.
 Rows = Iterator[tuple[int, dict[str, Any]]]
 
 
@@ -65,21 +72,23 @@ def read_domain(
     UserError
         As `read` does, and for files of several kinds.
     """
+    import pandas as pd
+
     parts = [read(file, reading, labels) for file in domain.files]
     check_kind(parts)
-    texts, with_ids = parts[0].kind == "texts", any(part.ids for part in parts)
+    kind = parts[0].kind
     return Documents(
         domain.path,
-        [text for part in parts for text in part.content] if texts else stack(parts),
+        [text for part in parts for text in part.content] if kind == "texts" else stack(parts),
         [label for part in parts for label in part.labels],
-        [id_ for part in parts for id_ in part.ids or [""] * len(part)] if with_ids else None,
+        pd.concat([part.table for part in parts]),
+        kind,
         domain.name,
-        tuple((part.path, len(part)) for part in parts),
     )
 
 
 def read(path: Path, reading: Reading = Reading(), labels: Labels = "none") -> Documents:
-    """Read the documents of a CSV, TSV, JSONL, Parquet, SVMlight or npz file.
+    """Read the documents of a CSV, TSV, JSONL, SVMlight or npz file.
 
     The file passed `check_files`.
 
@@ -88,63 +97,65 @@ def read(path: Path, reading: Reading = Reading(), labels: Labels = "none") -> D
     UserError
         For one that cannot be read, with the line at fault if there is one.
     """
+    import pandas as pd
+
     suffix = path.suffix.lower()
+    content: Sequence[str] | sp.csr_array
     if suffix in TABLES:
-        documents = _table(path, reading, labels)
+        table = read_table(path, reading.encoding)
+        content, names = _texts(path, table, reading, labels)
     elif suffix in MATRICES:
         read_matrix = _npz if suffix == ".npz" else _svmlight
         X, names = read_matrix(path, labels, reading.encoding)
-        documents = Documents(path, _checked(X, path), names)
+        content = _checked(X, path)
+        table = pd.DataFrame(index=range(len(names)))
     else:
         kinds = ", ".join([*TABLES, *MATRICES])
         raise UserError(f"{path}: unknown kind of file; expected {kinds}.")
-    if not documents.labels:
+    if not names:
         raise UserError(f"{path}: there are no documents in it.")
-    return documents
+    # Bytes of a file name that are no text become escapes: pandas refuses them.
+    file = str(path).encode(errors="backslashreplace").decode()
+    places = [[file] * len(names), range(1, len(names) + 1)]
+    table = table.set_index(pd.MultiIndex.from_arrays(places, names=("file", "row")))
+    return Documents(path, content, names, table, file_kind(path))
 
 
 @contextmanager
 def _at(path: Path, line: int) -> Iterator[None]:
-    """Turn a ValueError of this block into a UserError with the file and the line (or row)."""
+    """Turn a ValueError of this block into a UserError with the file and the line."""
     try:
         yield
     except ValueError as error:
         raise UserError(f"{path}:{line}: {error}") from None
 
 
-def _lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
-    """Yield the numbers and lines of a file; one that starts with UTF-8's mark is UTF-8.
+def _decoded(path: Path, encoding: str) -> io.StringIO:
+    """Return the text of a file; one that starts with UTF-8's mark is UTF-8.
 
-    Raise UserError for an encoding that is unknown or not by lines, and bytes that are not of it.
+    Raise UserError for an unknown encoding, and with the line for bytes that are not of it.
     """
+    content = path.read_bytes()
+    if content.startswith(codecs.BOM_UTF8):
+        encoding = "utf-8-sig"
     try:
-        by_lines = "a\n".encode(encoding) == b"a\n"
-    except LookupError:
-        by_lines = False
-    if not by_lines:
+        return io.StringIO(content.decode(encoding), newline="")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        remedy = "name the encoding (Excel: --encoding cp1252), or save it in UTF-8"
+        raise UserError(f"{path}:{line}: not {encoding.upper()}; {remedy}.") from None
+    except (LookupError, ValueError):
         expected = "expected one such as utf-8, cp1252 or shift_jis"
-        raise UserError(f"encoding {brief(encoding)}: {expected}; save the file in UTF-8.")
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if number == 1 and line.startswith(codecs.BOM_UTF8):
-                line, encoding = line.removeprefix(codecs.BOM_UTF8), "utf-8"
-            try:
-                yield number, line.decode(encoding)
-            except UnicodeDecodeError as error:
-                place = f"{path}:{number}: byte {error.start + 1} is not {encoding.upper()}"
-                remedy = "name the encoding (Excel: --encoding cp1252), or save it in UTF-8"
-                raise UserError(f"{place}; {remedy}.") from None
+        raise UserError(f"encoding {brief(encoding)}: {expected}.") from None
 
 
 def _name(value: object, column: str) -> str:
-    """Return a label or id as it is written, "" for none. Raise ValueError for another value."""
+    """Return a label as it is written, "" for none. Raise ValueError for another value."""
     if value is None or value != value:  # NaN means none, too
         return ""
-    if not isinstance(value, str | bool | int | float):
+    if not isinstance(value, str | bool | int | Decimal):
         raise ValueError(f"{column}: expected a text or a number, got {reprlib.repr(value)}.")
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)  # Parquet has integers beside a null as 1.0
-    text = str(value) if isinstance(value, str) else json.dumps(value)
+    text = json.dumps(value) if isinstance(value, bool) else str(value)
     if CONTROL.search(text):
         raise ValueError(f"{column}: {ascii(text)[:60]} has control characters; remove them.")
     return text if text.strip() else ""
@@ -158,28 +169,19 @@ def _label(value: object, column: str, labels: Labels) -> str:
     return label
 
 
-def _table(path: Path, reading: Reading, labels: Labels) -> Documents:
-    """Read the texts, labels and ids of the documents of a table.
-
-    Labels and ids are texts or numbers; null and blanks mean none. Raise UserError, with the line
-    at fault, for a missing column, a value of another type or a missing label.
-    """
-    needed = [reading.text]
-    if labels == "all":
-        needed.append(reading.label)
-    elif reading.id:  # ids of sources are not used
-        needed.append(reading.id)
-    texts, names, ids = list[str](), list[str](), list[str]()
-    id_column = reading.id or "id"
-    for line, row in rows(path, needed, ("id", reading.label), reading.encoding):
+def _texts(
+    path: Path, table: pd.DataFrame, reading: Reading, labels: Labels
+) -> tuple[list[str], list[str]]:
+    """Return the texts and labels of a table; see `read`. No text is "", as no label is."""
+    texts = column(path, table, reading.text)
+    given = column(path, table, reading.label, needed=labels == "all")
+    names = []
+    for line, text, label in zip(table.index, texts, given, strict=True):
         with _at(path, line):
-            text = "" if row[reading.text] is None else row[reading.text]
-            if not isinstance(text, str) or isinstance(text, Number):
+            if text is not None and not isinstance(text, str):
                 raise ValueError(f"{reading.text}: expected text, got {reprlib.repr(text)}.")
-            texts.append(text)
-            names.append(_label(row.get(reading.label), reading.label, labels))
-            ids.append(_name(row.get(id_column), id_column))
-    return Documents(path, texts, names, ids if any(ids) else None)
+            names.append(_label(label, reading.label, labels))
+    return [text or "" for text in texts], names
 
 
 def with_labels(
@@ -204,38 +206,38 @@ def with_labels(
         If all are blank, or for a row that is there twice, with a label that is none of the
         classes, without a document in the domains, or with another text.
     """
-    encoding = reading.encoding
-    with open_regular(path) as stream, suppress(UnicodeDecodeError):
-        stream.read().decode()
-        encoding = "utf-8"
-    labelled = {}
-    needed = "file", "row", reading.label
-    for line, row in rows(path, needed, (reading.text,), encoding):
+    try:
+        table = read_table(path)
+    except UserError:
+        table = read_table(path, reading.encoding)
+    real_path = functools.cache(os.path.realpath)
+    places = {
+        (real_path(file), str(row)): (d, i)
+        for d, documents in enumerate(domains)
+        for i, (file, row) in enumerate(documents.table.index)
+    }
+    labels = [[*documents.labels] for documents in domains]
+    needed = [column(path, table, name) for name in ("file", "row", reading.label)]
+    saved_texts = column(path, table, reading.text, needed=False)
+    changed = False
+    for line, saved, *values in zip(table.index, saved_texts, *needed, strict=True):
         with _at(path, line):
-            name, at, label = (_name(row[column], column) for column in needed)
-            if label and classes and label not in classes:
+            file, row, label = (_name(value, "file, row and label") for value in values)
+            if not label:
+                continue
+            if classes and label not in classes:
                 raise ValueError(f"{unknown('label', label, classes)}")
-            place = os.path.realpath(name), at
-            if label and place in labelled:
-                raise ValueError(f"row {at} is there twice in {name}.")
-            if label:
-                labelled[place] = line, label, row.get(reading.text)
-    if not labelled:
+            if (real_path(file), row) not in places:
+                why = "is there twice, or is no document of a target"
+                raise ValueError(f"row {row} of {file} {why}; name its --target.")
+            d, i = places.pop((real_path(file), row))
+            texts = domains[d].content
+            if saved and isinstance(texts, Sequence) and not _same(saved, texts[i]):
+                raise ValueError(f"row {row} has another text now in {file}; label anew.")
+            labels[d][i], changed = label, True
+    if not changed:
         raise UserError(f"{path}: its column `{reading.label}` is empty; fill it in.")
-    changed = []
-    for documents in domains:
-        labels, texts = list(documents.labels), documents.content
-        for i, (file, number) in enumerate(documents.rows()):
-            place = os.path.realpath(file), f"{number}"
-            line, labels[i], text = labelled.pop(place, (0, labels[i], ""))
-            with _at(path, line):
-                if text and isinstance(texts, Sequence) and not _same(text, texts[i]):
-                    raise ValueError(f"row {number} has another text now in {file}; label anew.")
-        changed.append(replace(documents, labels=labels))
-    for (name, at), (line, *_) in labelled.items():
-        with _at(path, line):
-            raise ValueError(f"row {at} of {name} is no document of a target; name its --target.")
-    return changed
+    return [replace(part, labels=names) for part, names in zip(domains, labels, strict=True)]
 
 
 def _same(saved: object, text: object) -> bool:
@@ -259,9 +261,7 @@ def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]
     """
     import pandas as pd
 
-    table = pd.DataFrame.from_dict(dict(rows(path)), orient="index")
-    if table.empty:
-        raise UserError(f"{path}: there are no documents in it.")
+    table = read_table(path)
     values = table.apply(pd.to_numeric, errors="coerce").to_numpy(np.float64)
     right = np.isin(values, (0, 1)) if binary else (values >= 0) & np.isfinite(values)
     if not right.all():
@@ -271,137 +271,103 @@ def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]
     return [*table], values
 
 
-def rows(
-    path: Path,
-    needed: Sequence[str] = (),
-    optional: Sequence[str] = (),
-    encoding: str = "utf-8",
-) -> Rows:
-    """Yield number and values of each row that is not blank; warn of the number of blank ones.
+def read_table(path: Path, encoding: str = "utf-8") -> pd.DataFrame:
+    """Return the rows of a table that are not blank, by their lines; warn of blank ones.
 
-    A named column that a row lacks has the value of the only one of that name in another case.
+    Cells are texts, or values of JSON: a fraction is a Decimal, which shows 1.0 as it is written.
 
     Raises
     ------
     UserError
-        For a file in another format or a row without a needed column, with the line at fault.
+        For a file in another format, with the line at fault.
     """
+    import pandas as pd
 
-    @functools.cache
-    def in_another_case(names: tuple[str, ...]) -> dict[str, str]:
-        """Return for each named column that is not there the only one that differs in case."""
-        found = {}
-        for column in {*needed, *optional}.difference(names):
-            same = [name for name in names if name.casefold() == column.casefold()]
-            if len(same) == 1:
-                found[column] = same[0]
-        return found
-
-    blank = 0
-    read_rows = _reader(path)
-    for line, row in read_rows(path, [*needed, *optional], encoding):
-        if _is_blank(row):
-            blank += 1
-            continue
-        names = [*row]
-        others = in_another_case((*names,))
-        row |= {column: row[name] for column, name in others.items()}
-        for column in needed:
-            if column not in row:
-                at = 1 if read_rows is _csv else line  # the header
-                flags = "--text-column, --label-column, --id-column"
-                more = ", …" if len(names) > MAX_LISTED else ""
-                other = ", or separate columns by a comma, semicolon or tab" * (len(names) == 1)
-                listed = f"{', '.join(map(brief, names[:MAX_LISTED]))}{more}"
-                raise UserError(
-                    f"{path}:{at}: no column {column!r} among {listed}; name yours ({flags})"
-                    f"{other}."
-                )
-        yield line, row
-    if blank:
-        warnings.warn(f"{path}: {blank} blank rows are skipped", stacklevel=2)
-
-
-def whole_rows(path: Path, encoding: str = "utf-8") -> Iterator[dict[str, Any]]:
-    """Yield all values of each row that is not blank, as `rows` numbers them."""
-    for _, row in _reader(path)(path, (), encoding):
-        if not _is_blank(row):
-            yield row
-
-
-def _is_blank(row: dict[str, Any]) -> bool:
-    return all(value is None or not str(value).strip() for value in row.values())
-
-
-def _reader(path: Path) -> "Reader":
-    """Return the function that reads a table. Raise UserError for another file."""
     read_rows = TABLES.get(path.suffix.lower())
     if not read_rows:
         raise UserError(f"{path}: unknown kind of table; expected {', '.join(TABLES)}.")
-    return read_rows
+    rows, blank = {}, 0
+    for line, row in read_rows(path, _decoded(path, encoding)):
+        if all(value is None or not str(value).strip() for value in row.values()):
+            blank += 1
+        else:
+            rows[line] = row
+    if blank:
+        warnings.warn(f"{path}: {blank} blank rows are skipped", stacklevel=2)
+    if not rows:
+        raise UserError(f"{path}: there are no documents in it.")
+    return pd.DataFrame([*rows.values()], index=[*rows], dtype=object)
+
+
+def column(path: Path, table: pd.DataFrame, name: str, *, needed: bool = True) -> list[Any]:
+    """Return the values of a column, or of the only one whose name differs in case alone.
+
+    Without one, and if it is not needed, all are None; if it is, raise UserError.
+    """
+    similar = [each for each in table if each.casefold() == name.casefold()]
+    if name in similar or len(similar) == 1:
+        return [*table[name if name in similar else similar[0]]]
+    if not needed:
+        return [None] * len(table)
+    more = ", …" if len(table.columns) > MAX_LISTED else ""
+    listed = f"{', '.join(map(brief, table.columns[:MAX_LISTED]))}{more}"
+    remedy = "name yours (--text-column, --label-column)"
+    if len(table.columns) == 1:
+        remedy += ", or separate columns by a comma, semicolon or tab"
+    raise UserError(f"{path}:1: no column {name!r} among {listed}; {remedy}.")
 
 
 def _check_names(names: Collection[str]) -> None:
-    """Raise ValueError if a column, or a key of JSON, occurs twice."""
+    """Raise ValueError if a column, or a key of JSON, occurs twice or is no text."""
+    "".join(names).encode()
     for name, times in Counter(names).most_common(1):
         if times > 1:
             raise ValueError(f"column {brief(name)} occurs twice.")
 
 
-def _csv(path: Path, wanted: Collection[str], encoding: str) -> Rows:
+def _csv(path: Path, lines: io.StringIO) -> Rows:
     csv.field_size_limit(2**31 - 1)
-    _, head = next(_lines(path, encoding), (1, ""))
+    head = lines.readline()
+    lines.seek(0)
 
-    def columns(delimiter: str) -> tuple[int, int]:
-        """Return the numbers of wanted columns, and of all, if this is the separator."""
-        try:
-            names = {name.casefold() for name in next(csv.reader([head], delimiter=delimiter), [])}
-        except csv.Error:  # reported below
-            return 0, 0
-        return len(names & {name.casefold() for name in wanted}), len(names)
+    def columns(delimiter: str) -> int:
+        return len(next(csv.reader([head], delimiter=delimiter), []))
 
     # Spreadsheets write ; where the comma is decimal.
     usual = "\t" if path.suffix.lower() == ".tsv" else ","
     delimiter = max((usual, ";", "\t", ","), key=columns)
-    lines = (text for _, text in _lines(path, encoding))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     header: list[str] = []
     try:
         for row in filter(None, reader):
-            if header and not "".join(row).strip():
+            if not header:
+                _check_names(row)
+                header = row
+            elif not "".join(row).strip():
                 yield reader.line_num, {}
-                continue
-            with _at(path, reader.line_num):
-                if not header:
-                    _check_names(row)
-                    header = row
-                    continue
-                if len(row) != len(header):
-                    counts = f"{len(row)} columns, but the first line has {len(header)}"
-                    raise ValueError(f"{counts}; quote values that contain {delimiter!r}.")
-            yield reader.line_num, dict(zip(header, row, strict=True))
+            elif len(row) != len(header):
+                counts = f"{len(row)} columns, but the first line has {len(header)}"
+                raise ValueError(f"{counts}; quote values that contain {delimiter!r}.")
+            else:
+                yield reader.line_num, dict(zip(header, row, strict=True))
     except csv.Error as error:
         message = f"{error}; expected CSV, quoted by '\"'."
         raise UserError(f"{path}:{reader.line_num}: {message}") from None
+    except ValueError as error:
+        raise UserError(f"{path}:{reader.line_num}: {error}") from None
 
 
-class Number(str):
-    """A number of JSON as it is written: of 1e2 and 100 neither changes."""
-
-
-def _json_lines(path: Path, wanted: Collection[str], encoding: str) -> Rows:
+def _json_lines(path: Path, lines: io.StringIO) -> Rows:
     def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         _check_names([name for name, _ in pairs])
         return dict(pairs)
 
-    for number, line in _lines(path, encoding):
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         with _at(path, number):
             try:
-                row = json.loads(
-                    line, object_pairs_hook=checked, parse_int=Number, parse_float=Number
-                )
+                row = json.loads(line, object_pairs_hook=checked, parse_float=Decimal)
             except (json.JSONDecodeError, RecursionError) as error:
                 raise ValueError(f"{error}; expected a JSON object on each line.") from None
             if not isinstance(row, dict):
@@ -409,31 +375,10 @@ def _json_lines(path: Path, wanted: Collection[str], encoding: str) -> Rows:
         yield number, row
 
 
-def _parquet(path: Path, wanted: Collection[str], encoding: str) -> Rows:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        remedy = f"{install_hint('parquet')}, or save the table as CSV"
-        raise UserError(f"{path}: Parquet is read by pyarrow; {remedy}.") from None
-    try:
-        with pq.ParquetFile(path) as file:
-            names = file.schema_arrow.names
-            with _at(path, 1):
-                _check_names(names)
-            table = file.read().to_pylist()
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise UserError(f"{path}: cannot be read as Parquet ({reason(error)}).") from None
-    yield from enumerate(table, start=1)
-
-
-#: Yields the rows of a file in an encoding; the wanted columns tell separators apart.
-Reader = Callable[[Path, Collection[str], str], Rows]
-TABLES: dict[str, Reader] = {
+TABLES: dict[str, Callable[[Path, io.StringIO], Rows]] = {
     ".csv": _csv,
     ".tsv": _csv,
     ".jsonl": _json_lines,
-    ".parquet": _parquet,
 }
 
 
@@ -469,7 +414,7 @@ def _checked(matrix: sp.sparray, path: Path) -> sp.csr_array:
 def _svmlight(path: Path, labels: Labels, encoding: str) -> tuple[sp.csr_array, list[str]]:
     names: list[str] = []
     indices, data, starts = array("i"), array("d"), array("q", [0])
-    for number, line in _lines(path, encoding):
+    for number, line in enumerate(_decoded(path, encoding), start=1):
         line = line.strip(" \t\r\n")
         if not line or line.startswith("#"):
             continue
@@ -506,7 +451,7 @@ def _npz(path: Path, labels: Labels, encoding: str) -> tuple[sp.sparray, list[st
         expected = path.with_suffix(".labels.txt")
         raise UserError(f"{path}: no labels; expected {expected}, one label a line.")
     names = []
-    for number, line in _lines(file, encoding):
+    for number, line in enumerate(_decoded(file, encoding), start=1):
         with _at(file, number):
             names.append(_label(line.rstrip("\r\n"), "label", labels))
     if len(names) != n:
