@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from small_experiment import HEAD
 
 from transferbench import experiments
 from transferbench.errors import UserError
 
-TEXT = """\
-title: t
-paper: {title: t, authors: a, venue: v, place: p}
-metric: accuracy
+TEXT = (
+    HEAD
+    + """
 repeats: 1
 rows:
   comp vs rec: {task: gtl/comp-vs-rec, group: posts}
@@ -23,13 +23,14 @@ variants:
   documents: {"100": {documents: 100}, "500": {documents: 500}, all: {}}
   shares: {as they are: {}, "1:5": {class_sizes: 1:5}, no shift: {halves: true}}
 """
+)
 
 
 def read(text: str = TEXT):
     return experiments.read(text, Path("mine.yaml"))
 
 
-def test_every_row_is_taken_with_each_combination():
+def test_every_row_is_taken_with_each_combination_and_its_options():
     rows = read().spec.rows
     assert len(rows) == 3 * 3 + 2 * 3
     assert list(rows)[:4] == [
@@ -41,9 +42,6 @@ def test_every_row_is_taken_with_each_combination():
     row = rows["comp vs rec, 500, 1:5"]
     assert row.variant == {"documents": "500", "shares": "1:5"}
     assert row.group == "posts"
-
-
-def test_options_are_added_to_the_task():
     tasks = {planned.row: str(planned.run.task) for planned in read().runs()}
     assert tasks["comp vs rec, all, as they are"] == "gtl/comp-vs-rec"
     assert tasks["comp vs rec, 500, 1:5"] == "gtl/comp-vs-rec:class_sizes=1:5,documents=500"

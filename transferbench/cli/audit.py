@@ -94,25 +94,21 @@ def sizes(experiment: Experiment) -> dict[str, dict[str, int]]:
     A form is a collection or a cut of it: `gtl/…-bydate` and `dtl/…-19997` are forms of one task.
     """
     from transferbench import datasets
+    from transferbench.evidence.explain import FORM
 
     forms: dict[str, dict[str, int]] = {}
     for row, spec in experiment.spec.rows.items():
-        name = spec.data().base.split("/")[-1]
+        name = FORM.sub("", spec.data().base.split("/")[-1])
         for task in datasets.tasks() if row in experiment.spec.published else ():
             collection, _, its_name = task.rpartition("/")
             counts = datasets.facts(task).get("documents", {})
             scored = [n for domain, n in counts.items() if spec.domain in (domain, None)]
             if spec.domain is None:
                 scored = [n for domain, n in counts.items() if not domain.startswith("source")]
-            if _plain(its_name) == _plain(name) and scored:
-                form = (collection or task) + its_name.removeprefix(_plain(its_name))
+            if FORM.sub("", its_name) == name and scored:
+                form = (collection or task) + its_name.removeprefix(name)
                 forms.setdefault(form, {})[row] = sum(scored)
     return forms
-
-
-def _plain(name: str) -> str:
-    """Return the name of a task without the form of its documents."""
-    return re.sub("-(bydate|19997|rebuilt|reversed)$", "", name)
 
 
 def findings(names: Iterable[str] = ()) -> dict[str, list[Finding]]:

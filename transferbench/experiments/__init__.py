@@ -123,7 +123,7 @@ def _extended(data: dict[str, Any]) -> dict[str, Any]:
     name = data["extends"]
     if name not in names():
         raise unknown("experiment", str(name), names(), "See `transferbench list experiments`.")
-    base = strict_yaml.load(path(name))[0] | {"claims": []}
+    base: dict[str, Any] = strict_yaml.load(path(name))[0] | {"claims": []}
     joined = {
         key: base[key] | value
         for key, value in data.items()
