@@ -236,6 +236,35 @@ def test_experiments_are_filtered(look, small, choices, expected):
     assert shown(page) == set(SOME)
 
 
+def test_badges_add_up_to_the_published_cells(results, pages):
+    printed = 0
+    for path in results.glob("*/runs.jsonl"):
+        spec = experiments.load(path.parent.name).spec
+        for row, values in spec.published.items() if not spec.figure else ():
+            kept = [name for name in values if not spec.columns[name].reading_of]
+            printed += 0 if spec.rows[row].reading_of else len(kept)
+    counts = re.search(r'data-counts="judged">(.*?)</ul>', pages["index.html"], re.DOTALL)
+    *of_verdicts, total = map(int, re.findall(r"<b>(\d+)</b>", counts[1]))
+    small = re.findall(
+        r'<span class="badge (?:within|close|better|worse|unavailable)">'
+        r"[^/]*</span><span[^/]*</span> (\d+)<",
+        pages["index.html"],
+    )
+    assert sum(of_verdicts) == total == printed == sum(map(int, small))
+
+
+def test_the_values_come_first_and_what_is_read_less_is_folded(results, pages):
+    boards = ["boards"] if (results / "transfer-text").is_dir() else []
+    parts = ["summary", "filter", *boards, "claims"]
+    index = [pages["index.html"].index(f'id="{name}"') for name in parts]
+    assert index == sorted(index)
+    shown, folded = pages[TABLE].split("<details", 1)
+    assert "<h2>Published columns</h2>" in shown
+    assert shown.index('class="results') < shown.index("<h2>Claims and what our runs show</h2>")
+    for title in ("Readings", "Controls", "Verdicts", "Notes", "Methods and settings"):
+        assert f"<summary><h2>{title}</h2>" in folded
+
+
 def test_the_field_of_any_page_searches_the_index(look, small):
     page = look(small / TABLE)
     page.get_by_label("Search all results").fill("graph only rec vs sci")

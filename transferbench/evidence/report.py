@@ -159,13 +159,15 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
         for entry in entries
     }
     is_user = all(entry.name in user_names for entry in entries)
+    suites = [(e, boards.table(e.evidence.board)) for e in entries if e.evidence.board]
+    suites.sort(key=lambda suite: -len(suite[1].rows))
     counts = {
         kind: sum((entry.counts[kind] for entry in entries), Counter[str]())
         for kind in ("judged", "claims", "own")
     }
     texts["index.html"] = _fill(
         "index.html.j2", user=[entry.spec.title for entry in entries] if is_user else [],
-        papers=papers, entries=entries, counts=counts,
+        papers=papers, entries=entries, suites=suites, counts=counts,
         totals=summary.blocks({entry.name: entry.evidence for entry in entries}),
         site=site,
         data={entry.name: entry.search for entry in entries},
