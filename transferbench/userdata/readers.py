@@ -30,7 +30,7 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 import scipy.sparse as sp
@@ -130,7 +130,7 @@ def _at(path: Path, line: int) -> Iterator[None]:
         raise UserError(f"{path}:{line}: {error}") from None
 
 
-def _decoded(path: Path, encoding: str) -> io.StringIO:
+def _decoded(path: Path, encoding: str) -> TextIO:
     """Return the text of a file; one that starts with UTF-8's mark is UTF-8.
 
     Raise UserError for an unknown encoding, and with the line for bytes that are not of it.
@@ -139,7 +139,7 @@ def _decoded(path: Path, encoding: str) -> io.StringIO:
     if content.startswith(codecs.BOM_UTF8):
         encoding = "utf-8-sig"
     try:
-        return io.StringIO(content.decode(encoding), newline="")
+        content.decode(encoding)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         remedy = "name the encoding (Excel: --encoding cp1252), or save it in UTF-8"
@@ -147,6 +147,8 @@ def _decoded(path: Path, encoding: str) -> io.StringIO:
     except (LookupError, ValueError):
         expected = "expected one such as utf-8, cp1252 or shift_jis"
         raise UserError(f"encoding {brief(encoding)}: {expected}.") from None
+    # StringIO would take four bytes for each character.
+    return io.TextIOWrapper(io.BytesIO(content), encoding, newline="")
 
 
 def _name(value: object, column: str) -> str:
@@ -307,7 +309,7 @@ def column(path: Path, table: pd.DataFrame, name: str, *, needed: bool = True) -
     raise UserError(f"{path}:1: no column {name!r} among {listed}; {remedy}.")
 
 
-def _csv(path: Path, lines: io.StringIO) -> Rows:
+def _csv(path: Path, lines: TextIO) -> Rows:
     csv.field_size_limit(2**31 - 1)
     head = lines.readline()
     lines.seek(0)
@@ -338,7 +340,7 @@ def _csv(path: Path, lines: io.StringIO) -> Rows:
         raise UserError(f"{path}:{reader.line_num}: {error}; {remedy}.") from None
 
 
-def _json_lines(path: Path, lines: io.StringIO) -> Rows:
+def _json_lines(path: Path, lines: TextIO) -> Rows:
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -353,7 +355,7 @@ def _json_lines(path: Path, lines: io.StringIO) -> Rows:
         yield number, row
 
 
-TABLES: dict[str, Callable[[Path, io.StringIO], Rows]] = {
+TABLES: dict[str, Callable[[Path, TextIO], Rows]] = {
     ".csv": _csv,
     ".tsv": _csv,
     ".jsonl": _json_lines,
