@@ -169,9 +169,8 @@ def compare(
     from transferbench.userdata.load import load
 
     models = [models] if isinstance(models, str) else models
-    arguments = problem is not None, bool(source), bool(target)
-    for_files = bool(options or reading or labels)
-    if arguments not in ((True, False, False), (False, True, True)) or (for_files and not source):
+    of_files = problem is None and source and target
+    if not of_files and (problem is None or source or target or options or reading or labels):
         expected = "a problem or the name of a task, or else source and target, with options"
         raise UserError(f"expected {expected}.")
     truth = None
@@ -181,7 +180,7 @@ def compare(
         loaded = load(
             *(find_domains([n] if isinstance(n, str) else n) for n in (source, target)),
             family=family, labels="none" if labels else "any", options=options or {}, reading=how,
-            label_file=Path(labels) if labels else None, max_bytes=settings.load().max_bytes,
+            label_file=Path(labels) if labels else None,
         )  # fmt: skip
         problem, truth = loaded.problem, loaded.truth
     elif isinstance(problem, str):

@@ -68,23 +68,18 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _validated(self, X: Any, y: Any = (), *, reset: bool = True) -> sp.csr_array:
         """Return X as canonical CSR. Raise ValueError for invalid input, or if y is None."""
-        try:
-            X = validate_data(
-                self,
-                canonical(X) if sp.issparse(X) or np.ma.isMaskedArray(X) else X,
-                None if y is None else "no_validation",  # None is an error for a classifier
-                accept_sparse="csr",
-                dtype=(np.float64, np.float32),
-                ensure_non_negative=True,
-                ensure_min_samples=2 if reset else 1,
-                # Documents of one feature are all alike by cosine.
-                ensure_min_features=2 if isinstance(self, ClusterMixin) else 1,
-                reset=reset,
-            )
-        except ValueError as error:
-            if "Negative values" in str(error):
-                error.add_note("HashingVectorizer makes none with alternate_sign=False.")
-            raise
+        X = validate_data(
+            self,
+            canonical(X) if sp.issparse(X) or np.ma.isMaskedArray(X) else X,
+            None if y is None else "no_validation",  # None is an error for a classifier
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            ensure_non_negative=True,
+            ensure_min_samples=2 if reset else 1,
+            # Documents of one feature are all alike by cosine.
+            ensure_min_features=2 if isinstance(self, ClusterMixin) else 1,
+            reset=reset,
+        )
         return canonical(sp.csr_array(X))
 
     def _problem(
@@ -146,11 +141,12 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         rows = np.array([self._fitted_rows.get(row, -1) for row in _row_digests(X)], np.intp)
         confidence = np.asarray(self.label_distributions_[rows], np.float64)
         if (new := np.flatnonzero(rows < 0)).size:
-            label = (
-                f"{new.size} documents were not fitted; they are labelled by {self._rule_of_new}"
+            warnings.warn(
+                f"{type(self).__name__}: {new.size} documents were not fitted; they are labelled "
+                f"by {self._rule_of_new}; to label them by {self.model}, fit it with them as a "
+                "target.",
+                stacklevel=3,
             )
-            remedy = f"to label them by {self.model}, fit it with them as a target"
-            warnings.warn(f"{type(self).__name__}: {label}; {remedy}.", stacklevel=3)
             confidence[new] = self._confidence_of_new(X[new])
         return confidence
 
@@ -511,16 +507,12 @@ def _checked_domains(sample_domain: Any, X: sp.csr_array, y: Any = None) -> np.n
 
     None stands for one source.
     """
-    domain = (
-        np.full(X.shape[0], SOURCE)
-        if sample_domain is None
-        else np.asarray(column_or_1d(sample_domain))
-    )
+    if sample_domain is None:
+        sample_domain = np.full(X.shape[0], SOURCE)
+    domain = np.asarray(column_or_1d(sample_domain))
     check_consistent_length(X, y, domain)
     if domain.dtype.kind not in "iu":
         raise ValueError(f"expected integers in sample_domain, got {domain.dtype}")
-    if domain.size and not -(2**62) < int(domain.min()) <= int(domain.max()) < 2**62:
-        raise ValueError("expected integers between -2**62 and 2**62 in sample_domain")
     return domain.astype(np.int64)
 
 

@@ -73,13 +73,6 @@ def test_predictions_are_written_for_every_document_of_every_target(call, folder
     assert sorted(os.listdir(folder / "found")) == ["all.csv"]  # noqa: PTH208
 
 
-def test_json_lines_hold_the_same(call, folder):
-    rows = predicted(call, *FILES)
-    assert call("predict", *FILES, "-m", "lr", "--out", "a.jsonl")[0] == 0
-    lines = [json.loads(line) for line in (folder / "a.jsonl").read_text().splitlines()]
-    assert [{k: str(row.get(k, "")) for k in rows[0]} for row in lines] == rows
-
-
 def test_one_table_keeps_its_rows_and_columns(call, folder):
     """Blank rows are left out of both, and a list of JSON stays one."""
     texts = [text for text, _ in sentences(1, 30, 2)]
@@ -117,20 +110,6 @@ def test_files_of_one_domain_are_predicted_as_one_file(call, folder):
     write_csv(folder / "s.csv", sources[:13])
     write_csv(folder / "s2.csv", sources[13:])
     assert predicted(call, "--source", "s2.csv,s.csv", *FILES[2:4]) == whole
-
-
-def test_labels_of_a_target_change_no_prediction(call, folder):
-    tables = []
-    for label in (None, "sea", ""):
-        rows = [(text, label if label is not None else own) for text, own in sentences(1, 30, 2)]
-        write_csv(folder / "t.csv", rows)
-        found = predicted(call, *FILES)
-        tables.append([(row["predicted"], row["confidence"]) for row in found])
-    assert tables[0] == tables[1] == tables[2]
-    write_csv(folder / "t.csv", [(text, "none of the source's") for text, _ in rows])
-    write_csv(folder / "l.csv", [("t.csv", 1, "cat")], ("file", "row", "label"))
-    found = predicted(call, *FILES, "--labels", "l.csv")
-    assert [(row["predicted"], row["confidence"]) for row in found] == tables[0]
 
 
 def test_compare_and_run_agree_on_the_same_task(call, folder):
@@ -187,21 +166,17 @@ def test_a_worthless_result_is_written_only_by_force(call, folder):
         ({"--source": "no.csv"}, "no.csv: no such file; give the path of a file of documents."),
         ({"--target": "bad.csv"}, "bad.csv:2: 1 columns"),
         ({"--model": "gmcf"}, "Did you mean 'gcmf'?"),
-        ({"--model": "lnkmtc"}, "lnkmtc is a clustering model and this is a transfer problem"),
         ({"--model": "nmf"}, "nmf: it finds clusters, which have no names; choose another model."),
         ({"--set": "q=1"}, "unknown parameter of dtl 'q'"),
         ({"--set": "kappa=30"}, "dtl: kappa must be at most k"),
         ({"--option": "min_df"}, "expected NAME=VALUE"),
-        ({"--text-column": "body"}, "no column 'body' among 'text', 'label'"),
         ({"--out": "a.xlsx"}, "expected a name that ends in .csv or .jsonl"),
         ({"--target": "*.csv", "--out": "t.csv"}, "one of the files to read"),
-        ({"--target": "s.csv"}, "s.csv: given twice; name each file once, as source or target."),
         ({"--target": "loop.csv"}, "loop.csv: no such file"),
         ({"--out": "found/a.csv"}, "found/a.csv: no file can be written there; name"),
         ({"--out": f"{'ö' * 126}.csv"}, ".csv: no file can be written there; name"),
         ({"--clusters": "3"}, "expected either --source"),
         ({"--source": None, "--clusters": "1000000000"}, "--clusters 1000000000: expected at most"),
-        ({"--source": None}, "expected either --source"),
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_the_old_file_unchanged(call, folder, change, message):

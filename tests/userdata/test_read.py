@@ -128,10 +128,6 @@ BAD = {
     "broken.jsonl": (b'{"text": "a", "label": "b"}\n{"text"\n', ":2: Expecting ':'"),
     "deep.jsonl": (b'{"text": ' + b"[" * 190, ":1: "),
     "labels.jsonl": (b'{"text": "a", "label": ["b"]}', ":1: label: expected a text or a number"),
-    "twice.jsonl": (
-        b'{"text": "a", "label": "b", "label": "c"}',
-        ":1: column 'label' occurs twice",
-    ),
     "control.svm": (b"ok 1:1\nc\x1b[2J 1:1\n", ":2: label: 'c\\x1b[2J' has control characters"),
     "key.jsonl": (b'{"\\ud800": "a"}', ":1: 'utf-8' codec can't encode"),
     "lone.jsonl": (b'{"text": "a", "label": "\\ud800"}', "has control characters"),

@@ -20,6 +20,7 @@ from math import sqrt
 import numpy as np
 
 from transferbench.core.priors import whole_counts
+from transferbench.measures import correct
 from transferbench.models.transfer import consensus
 from transferbench.problem import Domain, Fit, Problem, Truth
 
@@ -116,16 +117,7 @@ class Judged:
 def judge(fits: Mapping[str, Fit], sample: Truth) -> Judged:
     """Return how well models do on the sample; of equally good ones the first is preferred."""
     right = np.array(
-        [
-            np.concatenate(
-                [
-                    (S.argmax(axis=1) == Y.argmax(axis=1))[rows]
-                    for S, Y, rows in zip(fit.scores, sample.Y, sample.scored, strict=True)
-                ]
-            )
-            for fit in fits.values()
-        ],
-        dtype=float,
+        [np.concatenate([*correct(fit, sample).values()]) for fit in fits.values()], float
     )  # (models, m)
     m = right.shape[1]
     drawn = np.random.default_rng(0).multinomial(m, np.full(m, 1 / m), RESAMPLES)  # (samples, m)

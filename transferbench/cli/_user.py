@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from transferbench.choose.advice import Choice
     from transferbench.choose.compare import Comparison
     from transferbench.problem import Family, Fit, Problem
-    from transferbench.settings import Settings
     from transferbench.userdata.load import Loaded
 
 #: The name of the recommended model.
@@ -133,7 +132,6 @@ def to_fit(user: UserData, *, labelling: bool = False) -> list[str]:
 
 def fit_models(
     user: UserData,
-    settings: Settings,
     names: Sequence[str],
     labels: Labels,
     *,
@@ -158,7 +156,6 @@ def fit_models(
         find_domains(user.sources), find_domains(user.targets), family=user.family,
         labels="none" if user.sampled else labels, options=parse(user.options), reading=user,
         clusters=clusters, label_file=user.sample_file if user.sampled else None,
-        max_bytes=settings.max_bytes,
     )  # fmt: skip
     _print_used(loaded)
     if user.label_sample:

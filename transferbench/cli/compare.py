@@ -13,7 +13,6 @@ from transferbench.cli import _user
 from transferbench.cli._runs import REPEATS
 from transferbench.cli._terminal import echo, echo_json, echo_table
 from transferbench.messages import short_number
-from transferbench.settings import Settings
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -37,8 +36,7 @@ LEGEND = {
 @_user.user_data
 @click.option("--repeats", type=REPEATS, default=1, help="Seeds of random models.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
-@click.pass_obj
-def command(settings: Settings, /, user: _user.UserData, repeats: int, as_json: bool) -> int:
+def command(user: _user.UserData, repeats: int, as_json: bool) -> int:
     """Compare and score models on your documents; recommend one.
 
     \b
@@ -56,7 +54,7 @@ def command(settings: Settings, /, user: _user.UserData, repeats: int, as_json: 
     from transferbench.choose import compare
 
     _user.check_files(user)
-    loaded, compared = _user.fit_models(user, settings, _user.to_fit(user), "any", repeats=repeats)
+    loaded, compared = _user.fit_models(user, _user.to_fit(user), "any", repeats=repeats)
     table = compare.table(compared, loaded.truth)
     entries, choice = compared.entries, compared.choice
     chosen = [*([choice.model] if choice.model else []), *user.named]

@@ -7,7 +7,6 @@ import click
 from transferbench.cli import _user
 from transferbench.cli._terminal import echo
 from transferbench.messages import counted
-from transferbench.settings import Settings
 
 
 @click.command()
@@ -19,10 +18,7 @@ from transferbench.settings import Settings
 @_user.user_data
 @click.option("--clusters", type=click.IntRange(2), help="Number of clusters, without a source.")
 @click.option("--scores", is_flag=True, help="Also write the score of each class.")
-@click.pass_obj
 def command(
-    settings: Settings,
-    /,
     user: _user.UserData,
     clusters: int | None,
     out: Path | None,
@@ -52,7 +48,7 @@ def command(
     if clusters and clusters > MAX_CLASSES:
         raise UserError(f"--clusters {clusters}: expected at most {MAX_CLASSES}.")
     names = _user.to_fit(user, labelling=True) if out else []
-    loaded, compared = _user.fit_models(user, settings, names, "none", clusters=clusters or 0)
+    loaded, compared = _user.fit_models(user, names, "none", clusters=clusters or 0)
     if not out:
         return
     entries = compared.entries

@@ -45,8 +45,9 @@ from transferbench.data.archive import digest
 from transferbench.data.fetch import File
 from transferbench.data.problems import Labelled, multilabel_builder
 from transferbench.datasets import originals
-from transferbench.datasets.user import check_users_files, user_folder
+from transferbench.datasets.user import user_folder
 from transferbench.problem import Matrix
+from transferbench.userdata.documents import check_files
 
 FILES: dict[str, File] = {}  # nothing to fetch
 TASKS = {"nus-wide": "NUS-WIDE-LITE, from your copy: 81 concepts, 4 tasks"}
@@ -107,7 +108,7 @@ def _features(folder: Path, kind: str) -> Matrix:
             raise ValueError(
                 f"{file.name} is missing (views: CH, CORR, EDH, WT, CM55, tags, BoW); {REMEDY}"
             )
-        check_users_files([file])
+        check_files([file])
         original = KNOWN.get(f"nus-wide/{file.relative_to(folder).as_posix()}")
         if original and (actual := digest(file, "git-blob")) != original.digest:
             raise ValueError(f"{file.name} is {actual}, expected {original.digest}; {REMEDY}")

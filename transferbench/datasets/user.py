@@ -25,7 +25,6 @@ Without train.csv a fraction `train` of the documents is drawn at random, differ
 `split`. The page "Use your own data" of the documentation says more.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -33,7 +32,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench import settings, strict_yaml
+from transferbench import strict_yaml
 from transferbench.core.scale import safe_scale
 from transferbench.data.fetch import File
 from transferbench.data.problems import TrainFraction, problem_from_views, train_mask
@@ -91,7 +90,7 @@ def build(
         keys, sources, targets = read_yaml(user_path(path))
         loaded = load(
             sources, targets, family=keys.family, labels="any", options=keys.options,
-            reading=keys, name=task, max_bytes=settings.load().max_bytes,
+            reading=keys, name=task,
         )  # fmt: skip
         for target in loaded.targets:
             if not any(target.labels):
@@ -148,7 +147,7 @@ def read_yaml(path: Path) -> tuple[Keys, list[DomainFiles], list[DomainFiles]]:
             with lines.at(key, i):
                 files = name if isinstance(name, str) else ",".join(name)
                 domain = documents.find_files(files, path.parent)
-                check_users_files(domain.files)
+                documents.check_files(domain.files)
                 domains[key].append(domain)
     targets = domains["targets"] or domains["tasks"]
     function = feature_function(documents.file_kind(targets[0].files[0]))
@@ -158,14 +157,9 @@ def read_yaml(path: Path) -> tuple[Keys, list[DomainFiles], list[DomainFiles]]:
     return keys, domains["source"], targets
 
 
-def check_users_files(files: Iterable[Path]) -> None:
-    """Raise UserError for a file that is missing, empty or larger than the settings allow."""
-    documents.check_files(files, settings.load().max_bytes)
-
-
 def _from_folder(task: str, folder: Path, train: float, split: int) -> tuple[Problem, Truth]:
     """Build the task of a folder with several views."""
-    check_users_files([folder / "labels.csv", *user_files(folder)])
+    documents.check_files([folder / "labels.csv", *user_files(folder)])
     classes, Y = numbers(folder / "labels.csv", binary=True)
     warn_of_alike(classes, folder / "labels.csv")
     views = {f"views/{file.name}": _view(file) for file in _views(folder)}

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from transferbench import settings
 from transferbench.errors import UserError, brief
 from transferbench.files import user_path
 
@@ -178,8 +179,12 @@ def labels_file(path: Path) -> Path | None:
     return labels if path.suffix.lower() == ".npz" and labels.is_file() else None
 
 
-def check_files(files: Iterable[Path], max_bytes: int) -> None:
-    """Raise UserError for a file that does not exist, is empty, is too large or unpacks to more."""
+def check_files(files: Iterable[Path], max_bytes: int | None = None) -> None:
+    """Raise UserError for a file that does not exist, is empty, is too large or unpacks to more.
+
+    max_bytes: by default the setting.
+    """
+    max_bytes = max_bytes or settings.load().max_bytes
     for file in files:
         if not os.path.isfile(file):  # noqa: PTH113
             problem = "not a file" if os.path.exists(file) else "no such file"  # noqa: PTH110

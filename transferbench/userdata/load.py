@@ -62,7 +62,6 @@ def load(
     name: str = "own",
     clusters: int = 0,
     label_file: Path | None = None,
-    max_bytes: int = 2**30,
 ) -> Loaded:
     """Read the files of the domains, see `find_domains`, and build their problem.
 
@@ -76,8 +75,6 @@ def load(
         See `documents_problem`.
     label_file
         Labels of the targets, see `with_labels`.
-    max_bytes
-        Of a file.
 
     Raises
     ------
@@ -87,16 +84,14 @@ def load(
     domains = [*sources, *targets]
     check_unique(domains)
     files = [file for domain in domains for file in domain.files]
-    check_files([*files, *([label_file] if label_file else [])], max_bytes)
+    check_files([*files, *([label_file] if label_file else [])])
     labelled = [read_domain(domain, reading, "all") for domain in sources]
     usual = SEPARATOR if family == "multilabel" else ""
     if labelled and reading.separator is None:
         check_single(_names(labelled, usual), labelled[0].path, usual)
     unlabelled = [read_domain(domain, reading, labels) for domain in targets]
     if label_file:
-        single = family == "transfer"
-        classes = _names(labelled, "") if single else ()
-        unlabelled = with_labels(unlabelled, label_file, reading, classes)
+        unlabelled = with_labels(unlabelled, label_file, reading)
     used = used_options([*labelled, *unlabelled], options)
     separator = usual if reading.separator is None else reading.separator
     built = documents_problem(

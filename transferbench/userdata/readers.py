@@ -24,18 +24,18 @@ import reprlib
 import warnings
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.errors import MAX_LISTED, UserError, brief, unknown
+from transferbench.errors import MAX_LISTED, UserError, brief
 from transferbench.messages import CONTROL, reason
 from transferbench.problem import canonical
 from transferbench.userdata.documents import (
@@ -130,7 +130,7 @@ def _at(path: Path, line: int) -> Iterator[None]:
         raise UserError(f"{path}:{line}: {error}") from None
 
 
-def _decoded(path: Path, encoding: str) -> io.StringIO:
+def _decoded(path: Path, encoding: str) -> TextIO:
     """Return the text of a file; one that starts with UTF-8's mark is UTF-8.
 
     Raise UserError for an unknown encoding, and with the line for bytes that are not of it.
@@ -139,7 +139,7 @@ def _decoded(path: Path, encoding: str) -> io.StringIO:
     if content.startswith(codecs.BOM_UTF8):
         encoding = "utf-8-sig"
     try:
-        return io.StringIO(content.decode(encoding), newline="")
+        content.decode(encoding)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         remedy = "name the encoding (Excel: --encoding cp1252), or save it in UTF-8"
@@ -147,6 +147,8 @@ def _decoded(path: Path, encoding: str) -> io.StringIO:
     except (LookupError, ValueError):
         expected = "expected one such as utf-8, cp1252 or shift_jis"
         raise UserError(f"encoding {brief(encoding)}: {expected}.") from None
+    # StringIO would take four bytes for each character.
+    return io.TextIOWrapper(io.BytesIO(content), encoding, newline="")
 
 
 def _name(value: object, column: str) -> str:
@@ -185,26 +187,18 @@ def _texts(
 
 
 def with_labels(
-    domains: Sequence[Documents],
-    path: Path,
-    reading: Reading = Reading(),
-    classes: Collection[str] = (),
+    domains: Sequence[Documents], path: Path, reading: Reading = Reading()
 ) -> list[Documents]:
     """Return the documents with the labels of a table that has their file, row and label.
 
     A blank label changes nothing. The table is in UTF-8, as it was written, or in the encoding of
     the documents.
 
-    Parameters
-    ----------
-    classes
-        The labels that there may be; with none, any.
-
     Raises
     ------
     UserError
-        If all are blank, or for a row that is there twice, with a label that is none of the
-        classes, without a document in the domains, or with another text.
+        If all are blank, or for a row that is there twice, without a document in the domains, or
+        with another text.
     """
     try:
         table = read_table(path)
@@ -225,8 +219,6 @@ def with_labels(
             file, row, label = (_name(value, "file, row and label") for value in values)
             if not label:
                 continue
-            if classes and label not in classes:
-                raise ValueError(f"{unknown('label', label, classes)}")
             if (real_path(file), row) not in places:
                 why = "is there twice, or is no document of a target"
                 raise ValueError(f"row {row} of {file} {why}; name its --target.")
@@ -317,15 +309,7 @@ def column(path: Path, table: pd.DataFrame, name: str, *, needed: bool = True) -
     raise UserError(f"{path}:1: no column {name!r} among {listed}; {remedy}.")
 
 
-def _check_names(names: Collection[str]) -> None:
-    """Raise ValueError if a column, or a key of JSON, occurs twice or is no text."""
-    "".join(names).encode()
-    for name, times in Counter(names).most_common(1):
-        if times > 1:
-            raise ValueError(f"column {brief(name)} occurs twice.")
-
-
-def _csv(path: Path, lines: io.StringIO) -> Rows:
+def _csv(path: Path, lines: TextIO) -> Rows:
     csv.field_size_limit(2**31 - 1)
     head = lines.readline()
     lines.seek(0)
@@ -341,41 +325,37 @@ def _csv(path: Path, lines: io.StringIO) -> Rows:
     try:
         for row in filter(None, reader):
             if not header:
-                _check_names(row)
                 header = row
+                for name, times in Counter(row).most_common(1):
+                    if times > 1:
+                        raise UserError(f"{path}:1: column {brief(name)} occurs twice.")
             elif not "".join(row).strip():
                 yield reader.line_num, {}
             elif len(row) != len(header):
-                counts = f"{len(row)} columns, but the first line has {len(header)}"
-                raise ValueError(f"{counts}; quote values that contain {delimiter!r}.")
+                raise csv.Error(f"{len(row)} columns, but the first line has {len(header)}")
             else:
                 yield reader.line_num, dict(zip(header, row, strict=True))
     except csv.Error as error:
-        message = f"{error}; expected CSV, quoted by '\"'."
-        raise UserError(f"{path}:{reader.line_num}: {message}") from None
-    except ValueError as error:
-        raise UserError(f"{path}:{reader.line_num}: {error}") from None
+        remedy = f"put values that contain {delimiter!r} or line ends in '\"'"
+        raise UserError(f"{path}:{reader.line_num}: {error}; {remedy}.") from None
 
 
-def _json_lines(path: Path, lines: io.StringIO) -> Rows:
-    def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        _check_names([name for name, _ in pairs])
-        return dict(pairs)
-
+def _json_lines(path: Path, lines: TextIO) -> Rows:
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         with _at(path, number):
             try:
-                row = json.loads(line, object_pairs_hook=checked, parse_float=Decimal)
+                row = json.loads(line, parse_float=Decimal)
             except (json.JSONDecodeError, RecursionError) as error:
                 raise ValueError(f"{error}; expected a JSON object on each line.") from None
             if not isinstance(row, dict):
                 raise ValueError(f"expected a JSON object, got {reprlib.repr(row)}.")
+            "".join(row).encode()  # a ValueError if a name of a column is no text
         yield number, row
 
 
-TABLES: dict[str, Callable[[Path, io.StringIO], Rows]] = {
+TABLES: dict[str, Callable[[Path, TextIO], Rows]] = {
     ".csv": _csv,
     ".tsv": _csv,
     ".jsonl": _json_lines,
