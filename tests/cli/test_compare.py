@@ -222,7 +222,7 @@ def test_the_filled_in_sample_chooses_the_model_and_scores_as_labels_in_the_targ
     ("text", "message"),
     [
         ("file,row,label\nt.csv,31,cat\n", ":2: row 31 of t.csv is there twice, or is no doc"),
-        ("file,row,label\nt.csv,30,dog\n", "t.csv: label 'dog' is none of the source's ('cat',"),
+        ("file,row,label\nt.csv,30,dog\n", "unknown label 'dog'. Known: cat, sea."),
         ("file,row\nt.csv,30\n", ":1: no column 'label' among 'file', 'row'"),
         ("file,row,label\nt.csv,30,cat\nt.csv,30,sea\n", ":3: row 30 of t.csv is there twice, or"),
         ("file,row,text,label\nt.csv,30,other,cat\n", ":2: row 30 has another text now in t.csv"),

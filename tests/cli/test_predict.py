@@ -282,3 +282,17 @@ def test_several_labels_are_scored_for_each_target(call, labelled_twice):
     assert both["scored"] == first["scored"] + second["scored"] == 60
     assert both["f1"] == pytest.approx((first["f1"] + second["f1"]) / 2)
     assert "all:\n\nmodel " in call("compare", *targets)[1]
+
+
+def test_labels_of_a_target_change_no_prediction(call, folder):
+    tables = []
+    for label in (None, "sea", ""):
+        rows = [(text, label if label is not None else own) for text, own in sentences(1, 30, 2)]
+        write_csv(folder / "t.csv", rows)
+        found = predicted(call, *FILES)
+        tables.append([(row["predicted"], row["confidence"]) for row in found])
+    assert tables[0] == tables[1] == tables[2]
+    write_csv(folder / "t.csv", [(text, "none of the source's") for text, _ in rows])
+    write_csv(folder / "l.csv", [("t.csv", 1, "cat")], ("file", "row", "label"))
+    found = predicted(call, *FILES, "--labels", "l.csv")
+    assert [(row["predicted"], row["confidence"]) for row in found] == tables[0]

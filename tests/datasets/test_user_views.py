@@ -95,3 +95,9 @@ def test_own_data_in_another_layout_are_refused_in_one_line(mine, home, file, co
         tasks.load(tasks.Task.parse("multilabel/own", path=str(mine)), home)
     assert "\n" not in str(error.value)
     assert str(mine) in str(error.value)
+
+
+def test_a_pickle_in_a_view_is_not_loaded(mine, home):
+    np.savez(mine / "views" / "a.npz", data=np.array([{"a": 1}], object), format="csr")
+    with pytest.raises(UserError, match=r"views/a.npz: "):
+        tasks.load(tasks.Task.parse("multilabel/own", path=str(mine)), home)

@@ -16,7 +16,7 @@ from small_experiment import GOOD, HEAD, PATH
 from transferbench import experiments, reproduce
 from transferbench.evidence import pages, tables
 from transferbench.evidence.frame import Cell
-from transferbench.evidence.page import Section
+from transferbench.evidence.page import MARKS, Section
 
 FILE = experiments.read(GOOD, PATH)
 ROOT = Path(__file__).parent.parent.parent
@@ -302,3 +302,20 @@ def test_a_setting_with_unfinished_runs_is_not_chosen(tmp_path, end):
     file = experiments.read(CLUSTERS, PATH)
     made = entries(file, clusters(tmp_path, (2.0, 1), end))
     assert made["A accuracy", "KKM"].setting == "sigma=3"
+
+
+def test_every_committed_verdict_follows_from_its_line():
+    seen = set()
+    for name in experiments.names():
+        path = ROOT / "results" / name / "table.csv"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        for line in csv.DictReader(lines):
+            if line["verdict"] in MARKS and line["verdict"] != "unavailable":
+                numbers = ("difference", "se", "tolerance")
+                difference, se, tolerance = (float(line[number] or "nan") for number in numbers)
+                lower = "amming" in line["row"]
+                again = replace(judged(difference, se), tolerance=tolerance)
+                again = replace(again, metric="hamming") if lower else again
+                assert again.verdict == line["verdict"], (name, line)
+                seen.add(again.verdict)
+    assert seen == MARKS.keys() - {"unavailable"}

@@ -91,7 +91,8 @@ def load(
         check_single(_names(labelled, usual), labelled[0].path, usual)
     unlabelled = [read_domain(domain, reading, labels) for domain in targets]
     if label_file:
-        unlabelled = with_labels(unlabelled, label_file, reading)
+        classes = _names(labelled, "") if family == "transfer" else ()
+        unlabelled = with_labels(unlabelled, label_file, reading, classes)
     used = used_options([*labelled, *unlabelled], options)
     separator = usual if reading.separator is None else reading.separator
     built = documents_problem(

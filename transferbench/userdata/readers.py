@@ -24,7 +24,7 @@ import reprlib
 import warnings
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.errors import MAX_LISTED, UserError, brief
+from transferbench.errors import MAX_LISTED, UserError, brief, unknown
 from transferbench.messages import CONTROL, reason
 from transferbench.problem import canonical
 from transferbench.userdata.documents import (
@@ -187,18 +187,26 @@ def _texts(
 
 
 def with_labels(
-    domains: Sequence[Documents], path: Path, reading: Reading = Reading()
+    domains: Sequence[Documents],
+    path: Path,
+    reading: Reading = Reading(),
+    classes: Collection[str] = (),
 ) -> list[Documents]:
     """Return the documents with the labels of a table that has their file, row and label.
 
     A blank label changes nothing. The table is in UTF-8, as it was written, or in the encoding of
     the documents.
 
+    Parameters
+    ----------
+    classes
+        The labels that there may be; with none, any.
+
     Raises
     ------
     UserError
-        If all are blank, or for a row that is there twice, without a document in the domains, or
-        with another text.
+        If all are blank, or for a row that is there twice, with a label that is none of the
+        classes, without a document in the domains, or with another text.
     """
     try:
         table = read_table(path)
@@ -219,6 +227,8 @@ def with_labels(
             file, row, label = (_name(value, "file, row and label") for value in values)
             if not label:
                 continue
+            if classes and label not in classes:
+                raise ValueError(f"{unknown('label', label, classes)}")
             if (real_path(file), row) not in places:
                 why = "is there twice, or is no document of a target"
                 raise ValueError(f"row {row} of {file} {why}; name its --target.")
