@@ -92,12 +92,7 @@ def chance(documents: int, decimals: int) -> float:
 
 
 def ends_in_zero(documents: int, decimals: int) -> float:
-    """Return the share of the values that so many documents allow whose last digit is 0.
-
-    Of unknown documents, 0, it is a tenth.
-    """
-    if not documents:
-        return 0.1
+    """Return the share of the values that so many documents allow whose last digit is 0."""
     values = printable(documents, decimals)
     return sum(value.endswith("0") for value in values) / len(values)
 
@@ -127,24 +122,22 @@ def audit(
     """
     findings, left = [], []
     for column in columns:
-        short = [
-            row for row, v in column.values.items() if round(v * 10**column.decimals) % 10 == 0
-        ]
-        p = p_of_fits(
-            len(short),
-            [
-                max(ends_in_zero(each[row], column.decimals) for each in ({row: 0}, *sizes.values())
-                    if row in each)
-                for row in column.values
-            ],
-        )  # fmt: skip
+        short, shares = [], []
+        for row, value in column.values.items():
+            if round(value * 10**column.decimals) % 10 == 0:
+                short.append(row)
+            # Of values of unknown documents, one in ten ends in 0.
+            tried = [of_rows[row] for of_rows in sizes.values() if row in of_rows]
+            shares.append(max([0.1, *(ends_in_zero(n, column.decimals) for n in tried)]))
+        p = p_of_fits(len(short), shares)
         if len(short) >= MIN_ROWS and p <= COPIED_LEVEL:
             findings.append(Finding(column.name, "copied", tuple(short), "a digit less", p=p))
             column = column.without(short)
         left.append(column)
     known = list(others)
     while columns := [column for column in left if column.values]:
-        source, documents = _best_source(columns, sizes)
+        source = _best_source(columns, sizes)
+        documents = sizes.get(source, {})
         rows = {row for column in columns for row in column.values} & documents.keys()
         for column in columns:
             of_rows = {r: v for r, v in column.values.items() if not rows or r in rows}
@@ -155,28 +148,20 @@ def audit(
     return findings
 
 
-def _best_source(
-    columns: Sequence[Column], sizes: Mapping[str, Mapping[str, int]]
-) -> tuple[str, Mapping[str, int]]:
+def _best_source(columns: Sequence[Column], sizes: Mapping[str, Mapping[str, int]]) -> str:
     """Return the source whose numbers fit all columns more often than chance, "" if none does.
 
     Without one, return the only source that allows every value of the fixed methods, if so many
     values are unlikely to fit by chance: one run of a fixed method is k/n of the right documents.
     """
-    tried = [
-        (_p(columns, documents)[1] * len(sizes), source, documents)
-        for source, documents in sizes.items()
-    ]
-    p, source, documents = min(tried, key=lambda each: each[0], default=(1.0, "", {}))
-    if p <= LEVEL:
-        return source, documents
+    p = {source: _p(columns, documents)[1] * len(sizes) for source, documents in sizes.items()}
+    likely = min(p, key=p.__getitem__, default="")
+    if likely and p[likely] <= LEVEL:
+        return likely
     fixed = [column for column in columns if column.fixed]
-    left = []
-    for source, documents in sizes.items():
-        denied, p = _p(fixed, documents)
-        if not denied and p <= LEVEL:
-            left.append((source, documents))
-    return left[0] if len(left) == 1 else ("", {})
+    found = {source: _p(fixed, documents) for source, documents in sizes.items()}
+    left = [source for source, (denied, p) in found.items() if not denied and p <= LEVEL]
+    return left[0] if len(left) == 1 else ""
 
 
 def _p(columns: Sequence[Column], documents: Mapping[str, int]) -> tuple[int, float]:

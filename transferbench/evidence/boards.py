@@ -18,7 +18,7 @@ import pandas as pd
 
 from transferbench import experiments
 from transferbench.evidence import figures
-from transferbench.evidence.frame import Cell, main_rows, table_columns, to_frame
+from transferbench.evidence.frame import Cell, table_columns, to_frame
 from transferbench.evidence.page import Page, Picture, Row, Table, Value, words
 from transferbench.evidence.regret import interval
 from transferbench.experiments.experiment import MATTERS, Experiment
@@ -65,7 +65,12 @@ def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     front            : True if it finished all rows, and no faster such method has a smaller regret.
     rows             : number of rows with a finished run; means are over these.
     """
-    spec, rows = experiment.spec, main_rows(experiment)
+    spec = experiment.spec
+    rows = [
+        name
+        for name, row in spec.rows.items()
+        if experiment.metric(name) == spec.metric and not row.reading_of
+    ]
     columns = {
         label: spec.columns[name]
         for label, name, choose in table_columns(experiment)

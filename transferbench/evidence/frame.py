@@ -17,7 +17,7 @@ import pandas as pd
 
 from transferbench import models
 from transferbench.errors import UserError, unknown
-from transferbench.experiments.experiment import Experiment, choice_label
+from transferbench.experiments.experiment import Experiment
 from transferbench.measures import COSTS, LOWER_IS_BETTER, MEASURES
 from transferbench.runs import store
 from transferbench.runs.record import Documents, Identity, Record, Run
@@ -136,11 +136,12 @@ def table_columns(experiment: Experiment) -> list[tuple[str, str, str]]:
 
     A column of the experiment has one column in the table for each measure that chooses.
     """
-    return [
-        (choice_label(name, choose) if i else name, name, choose)
-        for name, column in experiment.spec.columns.items()
-        for i, choose in enumerate(column.choose or ("",))
-    ]
+    columns = []
+    for name, column in experiment.spec.columns.items():
+        for i, choose in enumerate(column.choose or ("",)):
+            by = f" ({'label-free' if choose == 'explained' else choose})"
+            columns.append((name + by if i else name, name, choose))
+    return columns
 
 
 def parameter(value: Any) -> str:
@@ -308,15 +309,6 @@ def _variance(experiment: Experiment, observation: Observation) -> float:
         return math.nan
     whole = experiment.scale(observation.row)
     return observation.value * (whole - observation.value) / documents
-
-
-def main_rows(experiment: Experiment) -> list[str]:
-    """Return the rows that show the experiment's measure and are no second readings."""
-    return [
-        name
-        for name, row in experiment.spec.rows.items()
-        if experiment.metric(name) == experiment.spec.metric and not row.reading_of
-    ]
 
 
 def standard_error(by_seed: Mapping[int | None, float]) -> float:

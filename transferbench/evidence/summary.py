@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
-from typing import get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -52,18 +52,18 @@ class Group:
     proposed: Sequence[str]
     percent: float
 
-    def by_row(self) -> dict[str, list[Cell]]:
-        """Return the cells with a value of ours, by row."""
-        rows: dict[str, list[Cell]] = {}
+    def by(self, place: Literal["row", "column"]) -> dict[str, list[Cell]]:
+        """Return the cells with a value of ours, by row or by column."""
+        cells: dict[str, list[Cell]] = {}
         for cell in self.cells:
             if not cell.unfinished:
-                rows.setdefault(cell.row, []).append(cell)
-        return rows
+                cells.setdefault(getattr(cell, place), []).append(cell)
+        return cells
 
     def by_chance(self) -> float:
         """Return how many cells agree, on average, if a row's printed values are shuffled."""
         random, total = np.random.default_rng(0), 0.0
-        for cells in self.by_row().values():
+        for cells in self.by("row").values():
             printed = np.array([(cell.published, cell.published_error) for cell in cells])
             orders = random.permuted(np.tile(np.arange(len(cells)), (SHUFFLES, 1)), axis=1)
             values, errors = np.moveaxis(printed[orders], -1, 0)
@@ -76,12 +76,9 @@ class Group:
         """Return Spearman's correlation of the methods' means; NaN for fewer than three."""
         from scipy.stats import spearmanr
 
-        columns: dict[str, list[Cell]] = {}
-        for cell in self.cells:
-            if not cell.unfinished:
-                columns.setdefault(cell.column, []).append(cell)
-        most = max((len(cells) for cells in columns.values()), default=0)
-        full = [cells for cells in columns.values() if len(cells) == most]
+        columns = self.by("column").values()
+        most = max(map(len, columns), default=0)
+        full = [cells for cells in columns if len(cells) == most]
         means = [
             [fmean(c.mean for c in cells), fmean(c.published for c in cells)] for cells in full
         ]
@@ -91,7 +88,7 @@ class Group:
         """Return the rows where a proposed method is best: in print, by ours, and all rows."""
         sign = -1 if self.cells[0].metric in LOWER_IS_BETTER else 1
         wins, rows = [0, 0], 0
-        for cells in self.by_row().values():
+        for cells in self.by("row").values():
             mine = [cell for cell in cells if cell.column in self.proposed]
             if not mine or len(mine) == len(cells):
                 continue
@@ -169,10 +166,10 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
     known: evidence by the name of its experiment; other experiments are left out.
     """
     papers = {
-        paper: [known[name] for name in names if name in known]
+        paper: evidences
         for paper, names in experiments.papers().items()
+        if (evidences := [known[name] for name in names if name in known])
     }
-    papers = {paper: evidences for paper, evidences in papers.items() if evidences}
     if not papers:
         return []
     written, declared = (table(papers, way) for way in (False, True))

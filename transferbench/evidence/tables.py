@@ -10,7 +10,7 @@ import pandas as pd
 
 from transferbench.evidence.frame import Cell, parameter, standard_error, table_columns
 from transferbench.evidence.page import Row, Section, Table, Value
-from transferbench.experiments.experiment import Experiment, average_label
+from transferbench.experiments.experiment import Experiment
 from transferbench.measures import COSTS, TITLES
 
 #: Tables of a page in their order: title by what the paper, or this project, has the columns for.
@@ -40,7 +40,7 @@ def with_averages(experiment: Experiment, cells: Sequence[Cell]) -> list[Cell]:
         other == group and measure != m for other, m, _ in groups)}  # fmt: skip
     for (group, measure, _), of_group in groups.items():
         alone = len(of_group) == 1 and (group or measure != spec.metric)  # needs no average
-        label = average_label(group)
+        label = f"average {group}".strip()
         label += f", {TITLES[measure]}" if group in several and measure != spec.metric else ""
         if not alone:
             averages.append(_average(experiment, label, of_group))

@@ -97,16 +97,6 @@ class Row(StrictModel):
         return task.with_options(column.options)
 
 
-def average_label(group: str) -> str:
-    """Return the label of the row of means over a group of rows."""
-    return f"average {group}".strip()
-
-
-def choice_label(column: str, measure: str) -> str:
-    """Return the label of a column whose setting a further measure chooses."""
-    return f"{column} ({'label-free' if measure == 'explained' else measure})"
-
-
 class Column(StrictModel):
     """A method: a model and its parameters; `note` states departures from the paper.
 
