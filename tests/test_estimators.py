@@ -366,8 +366,9 @@ def test_impossible_features_are_refused():
     X, y, domain = stacked(*make_problem())
     with pytest.raises(ValueError, match="masked"):
         TransferClassifier("lr").fit(np.ma.masked_greater(X.toarray(), 0.5), y, domain)
-    with pytest.raises(ValueError, match="Negative values"):
+    with pytest.raises(ValueError, match="Negative values") as raised:
         TransferClassifier("lr").fit(-X, y, domain)
+    assert any("alternate_sign=False" in note for note in raised.value.__notes__)
     twice, of_both = sp.vstack([X, X]), np.repeat([1, -1], len(y))
     with pytest.raises(ValueError, match="domain -1 has the features of 1, document by"):
         TransferClassifier("lr").fit(twice, np.tile(y, 2), sample_domain=of_both)

@@ -68,18 +68,23 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _validated(self, X: Any, y: Any = (), *, reset: bool = True) -> sp.csr_array:
         """Return X as canonical CSR. Raise ValueError for invalid input, or if y is None."""
-        X = validate_data(
-            self,
-            canonical(X) if sp.issparse(X) or np.ma.isMaskedArray(X) else X,
-            None if y is None else "no_validation",  # None is an error for a classifier
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            ensure_non_negative=True,
-            ensure_min_samples=2 if reset else 1,
-            # Documents of one feature are all alike by cosine.
-            ensure_min_features=2 if isinstance(self, ClusterMixin) else 1,
-            reset=reset,
-        )
+        try:
+            X = validate_data(
+                self,
+                canonical(X) if sp.issparse(X) or np.ma.isMaskedArray(X) else X,
+                None if y is None else "no_validation",  # None is an error for a classifier
+                accept_sparse="csr",
+                dtype=(np.float64, np.float32),
+                ensure_non_negative=True,
+                ensure_min_samples=2 if reset else 1,
+                # Documents of one feature are all alike by cosine.
+                ensure_min_features=2 if isinstance(self, ClusterMixin) else 1,
+                reset=reset,
+            )
+        except ValueError as error:
+            if "Negative values" in str(error):
+                error.add_note("HashingVectorizer makes none with alternate_sign=False.")
+            raise
         return canonical(sp.csr_array(X))
 
     def _problem(
@@ -513,6 +518,8 @@ def _checked_domains(sample_domain: Any, X: sp.csr_array, y: Any = None) -> np.n
     check_consistent_length(X, y, domain)
     if domain.dtype.kind not in "iu":
         raise ValueError(f"expected integers in sample_domain, got {domain.dtype}")
+    if domain.size and not -(2**62) < int(domain.min()) <= int(domain.max()) < 2**62:
+        raise ValueError("expected integers between -2**62 and 2**62 in sample_domain")
     return domain.astype(np.int64)
 
 

@@ -221,10 +221,10 @@ def test_the_filled_in_sample_chooses_the_model_and_scores_as_labels_in_the_targ
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("file,row,label\nt.csv,31,cat\n", ":2: row 31 of t.csv is there twice, or is no doc"),
+        ("file,row,label\nt.csv,31,cat\n", ":2: row 31 of t.csv is no document of a target; name"),
         ("file,row,label\nt.csv,30,dog\n", "unknown label 'dog'. Known: cat, sea."),
         ("file,row\nt.csv,30\n", ":1: no column 'label' among 'file', 'row'"),
-        ("file,row,label\nt.csv,30,cat\nt.csv,30,sea\n", ":3: row 30 of t.csv is there twice, or"),
+        ("file,row,label\nt.csv,30,cat\nt.csv,30,sea\n", ":3: row 30 is there twice in t.csv"),
         ("file,row,text,label\nt.csv,30,other,cat\n", ":2: row 30 has another text now in t.csv"),
         ("", "labels.csv: the file is empty; expected documents."),
     ],
@@ -240,6 +240,7 @@ def test_a_file_of_other_labels_is_refused_in_one_line(call, folder, text, messa
     ("arguments", "message"),
     [
         ((*FILES, "--text-column", "label", "--label-column", "text"), "is it the right column"),
+        ((*FILES, "-m", "lskmtc"), "lskmtc is a clustering model"),
         ((*FILES, "-m", "dtl", "--set", "dlt.q=1"), "Did you mean 'dtl'?"),
         ((*FILES, "--out", "a.csv"), "No such option '--out'"),
         ((*FILES, "--label-separator", "|", "-m", "dtl"), "dtl is a transfer model"),
@@ -274,6 +275,7 @@ def test_python_returns_a_frame_with_the_recommendation(folder):
         ({"repeats": 0}, "repeats: expected integer ≥ 1, got 0."),
         ({"params": {"nosuch": {"k": 1}}}, "unknown compared model 'nosuch'. Known: consensus, lr"),
         ({"problem": "no-such-task"}, "expected a problem or the name of a task, or else source"),
+        ({"models": "lskmtc"}, "lskmtc is a clustering model"),
         ({"txt": "body"}, "unknown parameter of compare 'txt'. Did you mean 'text'?"),
     ],
 )

@@ -73,6 +73,13 @@ def test_predictions_are_written_for_every_document_of_every_target(call, folder
     assert sorted(os.listdir(folder / "found")) == ["all.csv"]  # noqa: PTH208
 
 
+def test_json_lines_hold_the_same(call, folder):
+    rows = predicted(call, *FILES)
+    assert call("predict", *FILES, "-m", "lr", "--out", "a.jsonl")[0] == 0
+    lines = [json.loads(line) for line in (folder / "a.jsonl").read_text().splitlines()]
+    assert [{k: str(row.get(k, "")) for k in rows[0]} for row in lines] == rows
+
+
 def test_one_table_keeps_its_rows_and_columns(call, folder):
     """Blank rows are left out of both, and a list of JSON stays one."""
     texts = [text for text, _ in sentences(1, 30, 2)]
@@ -166,10 +173,14 @@ def test_a_worthless_result_is_written_only_by_force(call, folder):
         ({"--source": "no.csv"}, "no.csv: no such file; give the path of a file of documents."),
         ({"--target": "bad.csv"}, "bad.csv:2: 1 columns"),
         ({"--model": "gmcf"}, "Did you mean 'gcmf'?"),
+        ({"--model": "lnkmtc"}, "lnkmtc is a clustering model and this is a transfer problem"),
         ({"--model": "nmf"}, "nmf: it finds clusters, which have no names; choose another model."),
         ({"--set": "q=1"}, "unknown parameter of dtl 'q'"),
         ({"--set": "kappa=30"}, "dtl: kappa must be at most k"),
         ({"--option": "min_df"}, "expected NAME=VALUE"),
+        ({"--text-column": "body"}, "no column 'body' among 'text', 'label'"),
+        ({"--target": "s.csv"}, "s.csv: given twice; name each file once, as source or target."),
+        ({"--source": None}, "expected either --source"),
         ({"--out": "a.xlsx"}, "expected a name that ends in .csv or .jsonl"),
         ({"--target": "*.csv", "--out": "t.csv"}, "one of the files to read"),
         ({"--target": "loop.csv"}, "loop.csv: no such file"),

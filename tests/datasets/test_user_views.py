@@ -79,7 +79,13 @@ def test_numbers_too_large_for_a_view_are_scaled_with_a_warning(mine):
         ("labels.csv", "up,\n" + "0,1\n1,0\n" * 3, "expected files in views/, names of all labels"),
         ("tasks.csv", "group\n" + "a\n" * 6, "no column .task. among"),
         ("train.csv", "train\n" + "1\n" * 6, "documents for training and not"),
+        ("views/a.npz", b"no archive", "views/a.npz: "),
         ("views/b.svm", "0 1:x\n", "views/b.svm:1: expected"),
+        (
+            "views/b.svm",
+            "0 1:-1\n" * 6,
+            "views/b.svm: document 1 has -1; expected finite numbers of 0 or",
+        ),
         ("views/c.csv", "volts\n" + "1\n" * 5, "views/c.csv has 5 documents, labels.csv has 6"),
         ("views/c.csv", "volts\nmany\n", "c.csv:2: expected finite numbers"),
         ("views/d.txt", "1\n", "views/d.txt: expected the ending .csv, .svm"),
@@ -90,7 +96,7 @@ def test_own_data_in_another_layout_are_refused_in_one_line(mine, home, file, co
     if content is None:
         path.unlink()
     else:
-        path.write_bytes(content.encode())
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(UserError, match=message) as error:
         tasks.load(tasks.Task.parse("multilabel/own", path=str(mine)), home)
     assert "\n" not in str(error.value)

@@ -578,3 +578,17 @@ def test_rows_of_a_unit_that_are_alike_do_not_count_as_independent(monkeypatch, 
         naive += [any(false_claims([replace(row, unit=row.row) for row in rows], extent)[:1])]
     assert np.mean(right) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 400)
     assert np.mean(naive) > 0.15
+
+
+@pytest.mark.parametrize(
+    ("lost", "outcome"), [(0, "holds"), (1, "holds"), (2, "undetermined"), (3, "fails")]
+)
+def test_most_of_a_few_rows_are_counted_by_the_seeds(tmp_path, lost, outcome):
+    """No permutation of four rows is significant; their own tests are."""
+    text = "".join(line + "\n" for line in TABLE.splitlines() if "rec-vs-talk: {" not in line)
+    text = text.replace("  sci-vs-talk: {task: gtl/sci-vs-talk}\n", "")
+    values = A_FIRST | {(row, "B"): 95 + NOISE for row in TASKS[:lost]}
+    claim = "better: {columns: [A], over: [B], rows: most}"
+    found = judged(text, claim, values, tmp_path)
+    assert len(found.comparisons[0].tests) == 4
+    assert found.outcome == outcome

@@ -193,5 +193,7 @@ def test_a_users_file_is_loaded_by_path_and_checked_once_until_it_changes(tmp_pa
 def test_an_unknown_name_or_an_unreadable_file_is_an_error(tmp_path):
     with pytest.raises(UserError, match="Did you mean 'gtl-table3'"):
         experiments.load("gtl-tabel3")
+    with pytest.raises(UserError, match="transferbench run gtl/comp-vs-rec"):
+        experiments.load("gtl/comp-vs-rec")
     with pytest.raises(UserError, match="cannot be read"):
         experiments.load(str(tmp_path / "no.yaml"))

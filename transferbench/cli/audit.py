@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 #: Of a file: its size, documents of a row, and a printed value.
 MAX_BYTES = 2**24
+KEYS = ("row", "documents")
 DOCUMENTS = re.compile("[1-9][0-9]{0,5}")
 PER_CENT = re.compile(r"(100(\.0{1,4})?|[0-9]{1,2}(\.[0-9]{1,4})?)")
 
@@ -69,7 +70,9 @@ def _read(path: Path) -> tuple[list[Column], dict[str, int]]:
     check_files([path], MAX_BYTES)
     documents: dict[str, int] = {}
     printed: dict[str, dict[str, str]] = {}
-    for line, values in read_table(path).astype(str).to_dict("index").items():
+    table = read_table(path).astype(str)
+    table.columns = [c.casefold() if c.casefold() in KEYS else c for c in table]
+    for line, values in table.to_dict("index").items():
         row, number = values.pop("row", ""), values.pop("documents", "")
         methods = {name: text.strip() for name, text in values.items() if text.strip()}
         known = DOCUMENTS.fullmatch(number) and row not in documents

@@ -91,8 +91,7 @@ def path(name: str, results: Path | None = None) -> Path:
             return folder / f"{name}.yaml"
         if tables := papers().get(name):
             raise UserError(f"{name} stands for {', '.join(tables)}; name one of them.")
-        remedy = "See `transferbench list experiments`, or give the path of a YAML file."
-        raise unknown("experiment", name, titles(results), remedy)
+        raise _unknown(name, results)
     if realpath(file.parent) == realpath(folder):  # Path.resolve raises for a loop of links
         return file
     # Some file systems do not distinguish case.
@@ -102,6 +101,18 @@ def path(name: str, results: Path | None = None) -> Path:
         message = f"the results cannot be in a folder named {brief(file.stem)}"
         raise UserError(f"{file}: {message}; use letters, digits and -_.+ in the name.")
     return file
+
+
+def _unknown(name: str, results: Path | None) -> UserError:
+    """Return the error for an unknown experiment; for a task it names the command."""
+    from transferbench import datasets
+
+    try:
+        datasets.full_name(name.partition(":")[0])
+    except UserError:
+        remedy = "See `transferbench list experiments`, or give the path of a YAML file."
+        return unknown("experiment", name, titles(results), remedy)
+    return UserError(f"{name} is a task: use `transferbench run {name} --model MODEL`.")
 
 
 def load(name: str, results: Path | None = None) -> Experiment:

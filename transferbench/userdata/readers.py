@@ -142,8 +142,10 @@ def _decoded(path: Path, encoding: str) -> TextIO:
         content.decode(encoding)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
+        byte = error.start - content.rfind(b"\n", 0, error.start)
         remedy = "name the encoding (Excel: --encoding cp1252), or save it in UTF-8"
-        raise UserError(f"{path}:{line}: not {encoding.upper()}; {remedy}.") from None
+        place = f"{path}:{line}: byte {byte} is not {encoding.upper()}"
+        raise UserError(f"{place}; {remedy}.") from None
     except (LookupError, ValueError):
         expected = "expected one such as utf-8, cp1252 or shift_jis"
         raise UserError(f"encoding {brief(encoding)}: {expected}.") from None
@@ -221,7 +223,7 @@ def with_labels(
     labels = [[*documents.labels] for documents in domains]
     needed = [column(path, table, name) for name in ("file", "row", reading.label)]
     saved_texts = column(path, table, reading.text, needed=False)
-    changed = False
+    labelled = set()
     for line, saved, *values in zip(table.index, saved_texts, *needed, strict=True):
         with _at(path, line):
             file, row, label = (_name(value, "file, row and label") for value in values)
@@ -229,15 +231,19 @@ def with_labels(
                 continue
             if classes and label not in classes:
                 raise ValueError(f"{unknown('label', label, classes)}")
-            if (real_path(file), row) not in places:
-                why = "is there twice, or is no document of a target"
-                raise ValueError(f"row {row} of {file} {why}; name its --target.")
-            d, i = places.pop((real_path(file), row))
+            place = real_path(file), row
+            if place not in places:
+                why = "is no document of a target; name its --target"
+                raise ValueError(f"row {row} of {file} {why}.")
+            if place in labelled:
+                raise ValueError(f"row {row} is there twice in {file}.")
+            labelled.add(place)
+            d, i = places[place]
             texts = domains[d].content
             if saved and isinstance(texts, Sequence) and not _same(saved, texts[i]):
                 raise ValueError(f"row {row} has another text now in {file}; label anew.")
-            labels[d][i], changed = label, True
-    if not changed:
+            labels[d][i] = label
+    if not labelled:
         raise UserError(f"{path}: its column `{reading.label}` is empty; fill it in.")
     return [replace(part, labels=names) for part, names in zip(domains, labels, strict=True)]
 
@@ -336,9 +342,8 @@ def _csv(path: Path, lines: TextIO) -> Rows:
         for row in filter(None, reader):
             if not header:
                 header = row
-                for name, times in Counter(row).most_common(1):
-                    if times > 1:
-                        raise UserError(f"{path}:1: column {brief(name)} occurs twice.")
+                with _at(path, reader.line_num):
+                    _check_names(row)
             elif not "".join(row).strip():
                 yield reader.line_num, {}
             elif len(row) != len(header):
@@ -350,13 +355,24 @@ def _csv(path: Path, lines: TextIO) -> Rows:
         raise UserError(f"{path}:{reader.line_num}: {error}; {remedy}.") from None
 
 
+def _check_names(names: Sequence[str]) -> None:
+    """Raise ValueError if a column, or a key of JSON, occurs twice."""
+    for name, times in Counter(names).most_common(1):
+        if times > 1:
+            raise ValueError(f"column {brief(name)} occurs twice.")
+
+
 def _json_lines(path: Path, lines: TextIO) -> Rows:
+    def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        _check_names([name for name, _ in pairs])
+        return dict(pairs)
+
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         with _at(path, number):
             try:
-                row = json.loads(line, parse_float=Decimal)
+                row = json.loads(line, object_pairs_hook=checked, parse_float=Decimal)
             except (json.JSONDecodeError, RecursionError) as error:
                 raise ValueError(f"{error}; expected a JSON object on each line.") from None
             if not isinstance(row, dict):
