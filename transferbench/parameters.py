@@ -65,7 +65,10 @@ def schema(function: Callable[..., Any]) -> Mapping[str, Parameter]:
     }
     # Resolve no other annotation: it may name a class imported for the type checker only.
     annotated = SimpleNamespace(__annotations__={n: a.annotation for n, a in arguments.items()})
-    hints = get_type_hints(annotated, function.__globals__, include_extras=True)
+    try:
+        hints = get_type_hints(annotated, function.__globals__, include_extras=True)
+    except NameError as error:
+        raise UserError(f"{function.__code__.co_filename}: type of a parameter: {error}.") from None
     return {name: Parameter(name, hints[name], arguments[name].default) for name in arguments}
 
 

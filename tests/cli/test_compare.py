@@ -319,6 +319,13 @@ def test_a_model_without_memory_loses_its_fit_only(folder, failing):
     assert table.warnings.iloc[1] == ["out of memory; other parameters are given by --set"]
 
 
+def test_the_error_of_a_users_model_loses_its_fit_only(call, folder):
+    (folder / "mine.py").write_text("def fit(problem):\n    raise KeyError('x')\n")
+    code, out, err = call("compare", *FILES[:4], "-m", "mine.py", "-m", "lr")
+    assert code == 0, err
+    assert "its code ended with KeyError: 'x'" in out + err
+
+
 @pytest.fixture
 def several(folder) -> Path:
     """Files m.csv and n.csv whose documents have one or two labels, and a task of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -105,21 +106,19 @@ def test_model_and_dataset_of_the_example_plug_in_run(installed, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["model", "dataset"])
-def test_what_is_written_passes_its_tests_the_linter_and_the_type_checker(
-    call, home, tmp_path, kind
-):
-    name = "a-name-of-some-length"
-    assert call("new", kind, name, "--folder", str(tmp_path))[0] == 0
+def test_what_is_written_passes_its_tests_the_linter_and_the_type_checker(call, home, tmp_path):
     commands = [["ruff", "check", "."], ["ruff", "check", "--isolated", "."], ["mypy", "."]]
     commands += [["pytest", "-p", "no:cacheprovider"]]
     package = Path(__file__).parents[2]
     environment = {"PYTHONPATH": str(package), "TRANSFERBENCH_DATA": str(home.data)}
     environment["MYPY_CACHE_DIR"] = str(tmp_path / "types")
-    for command in commands:
+    for kind, command in itertools.product(("model", "dataset"), commands):
+        folder = tmp_path / f"a-{kind}-of-some-length"
+        if not folder.exists():
+            assert call("new", kind, folder.name, "--folder", str(tmp_path))[0] == 0
         done = subprocess.run(
             [sys.executable, "-m", *command], capture_output=True, text=True, check=False,
-            cwd=tmp_path / name, env=os.environ | environment,
+            cwd=folder, env=os.environ | environment,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
 

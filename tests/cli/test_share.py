@@ -8,6 +8,8 @@ import zipfile
 import pytest
 from small_experiment import PLAIN
 
+from transferbench import models
+
 MODEL = """\
 from transferbench.problem import Fit
 
@@ -60,6 +62,27 @@ def test_all_runs_of_the_models_in_a_bundle_are_made_again_elsewhere(call, home,
         (made / name).write_bytes(content)
         code, _, err = call("verify", name)
         assert (code, err.count("\n"), message in err) == (2, 1, True), err
+
+
+def test_only_a_zip_is_written(call, made):
+    before = (made / "plain.yaml").read_bytes()
+    code, _, err = call("share", "plain", "--out", "plain.yaml")
+    assert (code, "ends in .zip" in err) == (2, True)
+    assert (made / "plain.yaml").read_bytes() == before
+
+
+def test_reports_and_explanations_run_no_model_and_need_none(call, made):
+    """Its file may be from someone else, or no longer be there."""
+    ran = made / "ran"
+    for text in (f"open({str(ran)!r}, 'w')", ""):
+        (made / "mine.py").write_text(text)
+        assert call("report")[0] == 0
+        assert call("explain", "plain", "made up", "mine")[0] == 0
+    assert not ran.exists()
+    (made / "mine.py").unlink()
+    models.code.cache_clear()
+    assert call("report")[0] == 0
+    assert "code      now unknown" in call("explain", "plain", "made up", "mine")[1]
 
 
 def test_a_model_that_changed_since_is_not_shared(call, made):

@@ -16,8 +16,9 @@ OPTIONS = {name: parameters.schema(module.build) for name, module in datasets.ta
 OWN = [name for name, options in OPTIONS.items() if "path" in options]
 #: Built in other tests: embeddings take minutes, and need a library of an extra.
 EMBEDDED = [name for name in OPTIONS if name.startswith("embedded/")]
-#: Each takes 20 seconds, all by the same code as the first; test_rcv1.py reads their files.
-ALIKE = [name for name in OPTIONS if name.startswith("rcv1/") and "subset1" not in name]
+#: Each takes long, all by the same code as the first, and every run checks its facts.
+FIRST = ("amazon/books-vs-dvd", "rcv1/subset1")
+ALIKE = [n for n in OPTIONS if n.startswith(("amazon/", "rcv1/")) and n not in FIRST]
 FETCHED = [name for name in OPTIONS if name not in {*OWN, *EMBEDDED, *ALIKE}]
 
 

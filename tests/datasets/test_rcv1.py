@@ -10,7 +10,8 @@ from conftest import originals
 from transferbench.core.term_counts import recover_counts
 from transferbench.datasets import rcv1
 
-NAMES = [f"rcv1/subset{n}" for n in range(1, 6)]
+#: Two of the five, which all have the same defect.
+NAMES = ["rcv1/subset1", "rcv1/subset5"]
 
 
 def file(name: str):
@@ -29,7 +30,7 @@ def agreement(Y: np.ndarray) -> float:
 
 
 #: Cardinality and diversity of the 101 labels, by subset.
-CORRECTED = [(2.895, 811), (2.890, 817), (2.905, 801), (2.908, 785), (2.905, 814)]
+CORRECTED = [(2.895, 811), (2.905, 814)]
 
 
 @pytest.mark.slow
@@ -53,7 +54,7 @@ def test_corrected_rows_are_consistent(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_recovered_counts_reproduce_the_published_weights(name):
-    exact = dict(zip(NAMES, (5850, 5870, 5816, 5902, 5868), strict=True))[name]
+    exact = dict(zip(NAMES, (5850, 5868), strict=True))[name]
     X, _ = rcv1._corrected(file(name))
     C, containing = recover_counts(X, rcv1.IDF_DOCUMENTS)
     rows = np.repeat(np.arange(6000), np.diff(X.indptr))

@@ -16,7 +16,7 @@ from small_experiment import GOOD, HEAD, PATH
 from transferbench import experiments, reproduce
 from transferbench.evidence import pages, tables
 from transferbench.evidence.frame import Cell
-from transferbench.evidence.page import MARKS, Section
+from transferbench.evidence.page import MARKS, Section, Table, latex
 
 FILE = experiments.read(GOOD, PATH)
 ROOT = Path(__file__).parent.parent.parent
@@ -89,6 +89,12 @@ def test_columns_have_tables_by_their_role_of_at_most_fifteen():
     assert set(frame[frame["row"] == "average"]["role"]) == {"average"}
     assert evidence.main_text("latex").count("tabular}{l") == len(heads)
     assert f"|---{'|---:' * 9}|" in evidence.texts()["table.md"]
+
+
+def test_a_label_is_no_argument_of_latex():
+    text = latex(Table("label", ["row", "a"], [["[r2", "1"], ["*", "2"]]))
+    assert "{}[r2 & 1" in text
+    assert "{}* & 2" in text
 
 
 def test_costs_are_shown_in_their_own_units(tmp_path):

@@ -63,6 +63,11 @@ def test_a_task_of_the_users_own_files_takes_options(tmp_path):
         ("{documents: [", "{sizes: [", "mine.yaml:7: unknown variant 'sizes'"),
         ('["100", all]', "[]", "mine.yaml:7: rows.web.variants.documents: "),
         ("{halves: true}", "{halfs: true}", "unknown option of task gtl/comp-vs-rec 'halfs'"),
+        (
+            "all: {}}",
+            "all: {}, " + ", ".join(f"v{i}: {{}}" for i in range(4000)) + "}",
+            "more than 10,000 rows; expected fewer variants",
+        ),
         ("min_df=2", "documents=9", "documents given twice; remove one"),
         ("{documents: 500}", "{documents: -5}", "option documents: expected integer"),
         ("{documents: 500}", "{documents: [5]}", "mine.yaml:11: variants.documents.500.documents"),

@@ -142,6 +142,13 @@ def test_runs_share_artefacts_and_their_seconds_do_not_tell(shell, home, monkeyp
     assert len(list((home.data / "artefacts").iterdir())) == 2
 
 
+def test_libraries_start_under_a_small_limit(shell):
+    """OpenBLAS asks for its buffers again and again if they are not there before the limit."""
+    small = ("run", "generated/clusters:documents=200", "-m", "kmeans", "--memory-limit", "0.01")
+    code, _, err = shell(*small, "--time-limit", "120")
+    assert code == 0, err
+
+
 def test_runs_do_not_share_state_memory_or_time(shell, tmp_path):
     file = tmp_path / "marks.yaml"
     file.write_text(EXPERIMENT.replace("16", "2").replace(*COLUMNS))

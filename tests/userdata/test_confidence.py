@@ -14,11 +14,8 @@ from transferbench.measures import normalize_scores
 #: Tasks of the experiment `choice`, of corpora of different kinds.
 TASKS = (
     "gtl/comp-vs-rec:documents=500",
-    "gtl/comp-vs-rec-vs-sci:documents=500",
     "reuters/orgs-vs-people:documents=500",
     "email-spam/inbox-0-to-1:documents=500",
-    "amazon/books-vs-dvd:documents=500",
-    "crisislex/sandy-vs-west-texas:documents=500",
     "crisislex/west-texas-vs-boston:documents=500",
 )
 LABELLING = [

@@ -48,6 +48,14 @@ def test_what_is_no_text_is_written_with_escapes(tmp_path, suffix):
     assert all(part in text for part in ("bad\\udcff.jsonl", "a\\ud800"))
 
 
+def test_numbers_of_json_are_written_as_they_were(tmp_path):
+    numbers = '{"big": 12345678901234567.123, "list": [1e400, 0.10], "large": 1e99999999999999}'
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"text": "a", "object": {numbers}, "number": {"9" * 5000}, "none": NaN}}\n')
+    predictions.write(tmp_path / "found.jsonl", read(path).table)
+    assert (tmp_path / "found.jsonl").read_text() == path.read_text().replace("NaN", "null")
+
+
 LABELS = ["1e2", "100", "00123", "9007199254740993", "C#", " x", "cafe\u0301", 'a "b"; c']
 
 

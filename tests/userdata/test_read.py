@@ -75,7 +75,6 @@ def test_a_label_is_the_text_of_the_file(tmp_path, kind):
         sp.save_npz(path, sp.csr_array(np.ones((len(labels), 1))))
     elif kind == "numbers":
         labels.remove("00123")  # no number of JSON
-        labels[0] = "1E+2"
         path = tmp_path / "a.jsonl"
         path.write_text("".join(f'{{"text": "x", "label": {label}}}\n' for label in labels))
     else:
@@ -134,6 +133,8 @@ BAD = {
     ),
     "control.svm": (b"ok 1:1\nc\x1b[2J 1:1\n", ":2: label: 'c\\x1b[2J' has control characters"),
     "key.jsonl": (b'{"\\ud800": "a"}', ":1: 'utf-8' codec can't encode"),
+    "absent.jsonl": (b'{"text": "a", "label": "b"}\n{"label": "b"}', ":2: no 'text'; expected it"),
+    "number.jsonl": (b'{"text": 1, "label": "b"}', ":1: text: expected text, got '1'"),
     "lone.jsonl": (b'{"text": "a", "label": "\\ud800"}', "has control characters"),
     "table.xlsx": (b"PK", "unknown kind of file; expected .csv, .tsv, .jsonl, .svm"),
     # matrices
@@ -167,6 +168,18 @@ def test_an_unreadable_file_is_refused_in_one_line(tmp_path, monkeypatch, name):
     assert "\n" not in str(error.value)
     assert message in str(error.value)
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_too_many_different_keys_are_refused(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(f'{{"text": "a", "k{i}": 1}}\n' for i in range(1001)))
+    with pytest.raises(UserError, match="1002 different keys; expected the same in every row"):
+        read(path)
+
+
+def test_separators_within_quotes_do_not_count(tmp_path):
+    (tmp_path / "a.csv").write_text('text,label,"Topic (a; b; c; d)"\na,b,c\n')
+    assert read(tmp_path / "a.csv", labels="all").labels == ["b"]
 
 
 @pytest.mark.parametrize("head", ["text;label;id", '\ufeff"id";"text";"label"', "label;text"])
@@ -214,7 +227,7 @@ def test_files_of_a_domain_follow_each_other(tmp_path):
     assert list(documents.table.index) == [
         (f"{files[i]}", row) for i, row in ((0, 1), (0, 2), (1, 1))
     ]
-    assert documents.table["id"].fillna("").tolist() == ["", "", 7]
+    assert documents.table["id"].fillna("").tolist() == ["", "", "7"]
     assert (documents.path, documents.name, len(documents)) == (tmp_path, "d", 3)
 
 

@@ -25,6 +25,7 @@ from transferbench.choose.evidence import QUICK, RECOMMENDED, REFERENCE
 from transferbench.core.priors import labelled_shares
 from transferbench.errors import Doubt, UserError, unknown
 from transferbench.measures import ALL, THRESHOLD, correct, evaluate
+from transferbench.messages import reason
 from transferbench.parameters import Count
 from transferbench.problem import Family, Fit, Problem, Truth
 from transferbench.stats import PairedTest, paired_error
@@ -250,6 +251,10 @@ def fit_plan(problem: Problem, planned: FitPlan, memory: artefacts.Memory) -> En
         except (ValueError, ArithmeticError, MemoryError) as error:
             why = str(error).rstrip(".") or "out of memory"
             return failed(f"{why}; other parameters are given by --set")
+        except (Exception, SystemExit) as error:
+            if not models.is_external(planned.model):
+                raise
+            return failed(f"its code ended with {reason(error)}")
     texts = dict.fromkeys(str(warning.message).rstrip(".") for warning in printed)
     doubts = [*map(Doubt, texts)]
     doubts += check_fit(planned.model, problem, planned.params, fits[0])

@@ -124,6 +124,7 @@ def _describe(error: BaseException) -> tuple[str, int]:
             return "Error: out of memory; give less data or fewer runs, or use more memory.", 1
         case OSError():
             place = f"{error.filename}: " if error.filename else ""
-            return f"Error: {place}{error.strerror or error}", 2
+            why = error.strerror or error
+            return f"Error: {place}{why}; use another path, or make room there.", 2
     kind = type(error).__name__
     return f"Failure in transferbench: {kind}: {error} (--debug shows where)", 1

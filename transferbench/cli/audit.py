@@ -72,6 +72,8 @@ def _read(path: Path) -> tuple[list[Column], dict[str, int]]:
     printed: dict[str, dict[str, str]] = {}
     table = read_table(path).astype(str)
     table.columns = [c.casefold() if c.casefold() in KEYS else c for c in table]
+    if not table.columns.is_unique:
+        raise UserError(f"{path}:1: expected row, documents and each method once.")
     for line, values in table.to_dict("index").items():
         row, number = values.pop("row", ""), values.pop("documents", "")
         methods = {name: text.strip() for name, text in values.items() if text.strip()}

@@ -34,7 +34,7 @@ def _files(settings: Settings) -> dict[str, Iterable[Path]]:
             path
             for folder in (settings.data, settings.results)
             for path in folder.rglob(TEMPORARY)
-            if path.stat().st_mtime < time.time() - IDLE_SECONDS
+            if path.lstat().st_mtime < time.time() - IDLE_SECONDS
         ),
     }
 

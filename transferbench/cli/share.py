@@ -22,8 +22,11 @@ def command(settings: Settings, experiment: str, out: Path | None) -> None:
     pictures, BibTeX, and the Python files of its own models.
     """
     from transferbench import bundle, experiments
+    from transferbench.errors import UserError
     from transferbench.files import writing
 
+    if out and out.suffix != ".zip":  # it would replace results, or the experiment
+        raise UserError(f"{out}: expected a name that ends in .zip.")
     file = experiments.load(experiment, settings.results)
     packed = bundle.pack(file, settings.with_runs(file.name))
     path = out or Path(f"{file.name}.zip")

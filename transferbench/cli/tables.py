@@ -32,8 +32,9 @@ def command(settings: Settings, names: tuple[str, ...], check: bool, form: str |
     from transferbench.evidence.frame import no_runs
 
     if form:
-        if len(names) != 1:
-            raise UserError(f"--format prints one experiment; expected one name, got {len(names)}.")
+        if len(names) != 1 or check:
+            got = "--check" if check else len(names)
+            raise UserError(f"--format prints one experiment; expected one name, got {got}.")
         file = experiments.load(names[0], settings.results)
         folder = settings.with_runs(file.name) / file.name
         echo(pages.Evidence.read(file, folder).main_text(form).rstrip("\n"))

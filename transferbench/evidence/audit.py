@@ -35,7 +35,7 @@ MIN_ROWS = 3
 class Column:
     """Printed accuracies of one method, as fractions, by row, with the decimals of the fraction.
 
-    deviations : rows that have a printed standard deviation.
+    deviations : rows that have a printed standard deviation above 0.
     fixed      : True for a method that gives the same result in every run.
     """
 
@@ -188,6 +188,7 @@ def _judge(
 ) -> Finding:
     if column.deviations.issuperset(values):
         return Finding(column.name, "mean", tuple(values), "a deviation is printed", like=same)
+    values = {row: value for row, value in values.items() if row not in column.deviations}
     if not source:
         return Finding(column.name, "unclear", tuple(values), "no numbers fit all", like=same)
     denied = tuple(r for r, v in values.items() if not allows(documents[r], v, column.decimals))
@@ -215,7 +216,7 @@ def printed(experiment: Experiment) -> list[Column]:
         for name in spec.published[row] if experiment.metric(row) == "accuracy" else ():
             mean, std = experiment.published(row, name) or (math.nan, None)
             columns.setdefault(name, {})[row] = mean / scale
-            if std is not None:
+            if std:  # a deviation of 0 is of equal runs: the value is that of a single one
                 deviations.setdefault(name, set()).add(row)
     decimals = 4 if scale == 100 else 3
     fixed = {planned.column for planned in experiment.runs(1) if planned.run.seed is None}

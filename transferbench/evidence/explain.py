@@ -185,7 +185,10 @@ def since(cell: Cell, data: str) -> dict[str, str]:
         for n, _, v in then
         if n and v != present_versions.get(n)
     ]
-    code = cell.records[0].run.code
+    try:
+        code = cell.records[0].run.code
+    except UserError:  # the file of the model is elsewhere
+        code = "unknown"
     not_built = "task not built here; `transferbench run` builds it"
     return {
         "data": "" if reported(cell, "data") == [data] else f"now {data}" if data else not_built,
@@ -198,9 +201,12 @@ def command(runs: Iterable[Run]) -> str:
     """Return the command line that performs runs of one task, model and setting, and no others."""
     first, *further = runs
     words = ["transferbench", "run", str(first.task), "--model", first.model]
-    for name, parameter in parameters.schema(models.load(first.model)).items():
-        if first.params.get(name, parameter.default) != parameter.default:
-            words += ["--set", f"{name}={_text(first.params[name])}"]
+    # A model of a file or another package would run its code when it is loaded.
+    external = models.is_external(first.model)
+    known = {} if external else parameters.schema(models.load(first.model))
+    for name, value in first.params.items():
+        if name not in known or value != known[name].default:
+            words += ["--set", f"{name}={_text(value)}"]
     seeds = [run.seed for run in (first, *further) if run.seed is not None]
     if seeds == list(range(len(seeds))):
         words += ["--repeats", str(len(seeds))] if len(seeds) > 1 else []

@@ -192,6 +192,7 @@ def latex(table: Table) -> str:
     """Return a table as a LaTeX tabular, for LuaLaTeX or XeLaTeX with the package booktabs."""
     heads, *rows = table.texts()
     form = f"l{'r' * (len(heads) - 1)}"
-    return str(
-        pd.DataFrame(rows, columns=heads).to_latex(index=False, escape=True, column_format=form)
-    )
+    frame = pd.DataFrame(rows, columns=heads)
+    text = frame.to_latex(index=False, escape=True, column_format=form)
+    # Without {} it would be an argument of the line before.
+    return re.sub(r"(?m)^(?=[\[*])", "{}", text)

@@ -143,21 +143,19 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
     """
     user_names = experiments.own_names(results)
     papers: dict[str, list[Entry]] = {}
+    texts: dict[str, str] = {}
     errors = []
     for name in sorted([*experiments.names(), *user_names], key=_order):
         try:
             if (results / name / store.NAME).is_file():
                 entry = Entry.read(name, results)
+                texts[f"{name}.html"] = _fill("experiment.html.j2", entry=entry, site=site)
                 papers.setdefault(entry.spec.paper.title, []).append(entry)
         except UserError as error:
             errors.append(error)
     entries = [entry for of_paper in papers.values() for entry in of_paper]
     if not entries:
         raise SeveralErrors.of(errors or [no_runs(results)])
-    texts = {
-        f"{entry.name}.html": _fill("experiment.html.j2", entry=entry, site=site)
-        for entry in entries
-    }
     is_user = all(entry.name in user_names for entry in entries)
     suites = [(e, boards.table(e.evidence.board)) for e in entries if e.evidence.board]
     suites.sort(key=lambda suite: -len(suite[1].rows))

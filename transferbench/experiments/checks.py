@@ -74,6 +74,8 @@ class ErrorList:
                 seen.add((*keys[:-1], meant))
                 hint = f" Did you mean {meant!r}?" if meant else ""
                 self.add(f"unknown key {brief(str(keys[-1]))}.{hint}", *keys)
+            elif kind == "value_error":
+                self.add(str(detail["ctx"]["error"]), *keys)
             elif kind == "missing":
                 self.expect(keys in seen, f"missing key {name}.", *keys[:-1])
             elif (place := self.lines.known(keys)) not in seen:
@@ -122,6 +124,8 @@ def validate(data: Any, lines: LineMap) -> Schema:
         errors.check_known("column", named, spec.columns, "regret")
         message = "expected a column to choose: no control, and not in combined."
         errors.expect(spec.candidates, message, "regret")
+    for key in ("proposed", "declared"):
+        errors.check_known("column", getattr(spec, key), spec.columns, key)
     if spec.board:
         errors.check_known("column", [spec.board], spec.columns, "board")
     for i, claim in enumerate(spec.claims):

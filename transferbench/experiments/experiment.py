@@ -33,6 +33,8 @@ from transferbench.runs.record import Limits, Run
 #: cent or .005 of a fraction; of costs and objectives a ratio, 10 per cent.
 MATTERS = 0.005
 MATTERS_RATIO = 1.1
+#: Rows of an experiment, those of all variants together.
+MAX_ROWS = 10_000
 #: A number of a table or a claim; its square is finite.
 Finite = Annotated[float, Gt(-1e15), Lt(1e15)]
 #: Values of x: one, or all from the first to the last.
@@ -353,9 +355,11 @@ class Schema(StrictModel):
     @model_validator(mode="after")
     def _expand(self) -> Self:
         """Put a row for each combination of variants in place of every row of the file."""
-        rows = {}
+        rows: dict[str, Row] = {}
         for label, row in self.rows.items():
             axes = [row.variants.get(axis, values) for axis, values in self.variants.items()]
+            if len(rows) + math.prod(map(len, axes)) > MAX_ROWS:
+                raise ValueError(f"more than {MAX_ROWS:,} rows; expected fewer variants.")
             for combination in product(*axes):
                 values = dict(zip(self.variants, combination, strict=True))
                 options: dict[str, Option] = {}

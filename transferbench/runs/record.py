@@ -198,7 +198,9 @@ class Record:
 
     def bits(self, domain: str) -> bytes:
         """Return the unpacked `right` of a domain. Raise ValueError if it is damaged."""
-        size = math.ceil(self.documents.get(domain, 0) / 8)
+        if domain not in self.documents:
+            raise ValueError(f"right: no documents of {domain} were scored")
+        size = math.ceil(self.documents[domain] / 8)
         packed = base64.b64decode(self.right[domain], validate=True)
         try:
             found = zlib.decompressobj().decompress(packed, size + 1)

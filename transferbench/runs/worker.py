@@ -49,6 +49,10 @@ def perform(job: Job, send: Send) -> str:
             if limits.memory is not None and sys.platform == "linux":
                 import resource
 
+                from scipy.linalg import cholesky
+
+                # OpenBLAS asks for its buffers at the first product, without end if it gets none.
+                cholesky(np.eye(2) @ np.eye(2))
                 # Allocations past the limit raise MemoryError.
                 resource.setrlimit(resource.RLIMIT_DATA, (limits.memory, resource.RLIM_INFINITY))
             measured = _measure(record, job, send)

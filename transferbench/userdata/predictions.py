@@ -18,6 +18,7 @@ from transferbench.messages import no_formula
 from transferbench.problem import Fit, Problem
 from transferbench.userdata.documents import Documents
 from transferbench.userdata.multilabel import SEPARATOR
+from transferbench.userdata.readers import Number
 
 SUFFIXES = (".csv", ".jsonl")
 
@@ -155,4 +156,11 @@ def _cell(value: object) -> object:
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, default=float)  # a fraction is a Decimal
+    """Return a value as JSON, with numbers as their file has them."""
+    if isinstance(value, Number):
+        return value
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_json(str(k))}: {_json(v)}' for k, v in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_json, value))}]"
+    return json.dumps(value, ensure_ascii=False)

@@ -27,7 +27,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -58,6 +57,8 @@ MAX_SIDE = 2**24
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 LINE = re.compile(rf"([^\s:#][^\s:]*)((?:\s+[0-9]{{1,9}}:{NUMBER})*)\s*(?:#.*)?", re.ASCII)
 UNKNOWN = "?"
+#: Columns of a table whose rows have different ones, as JSON allows; each row has all in memory.
+MAX_VARYING = 1000
 #: Number of a line, and its values by column.
 Rows = Iterator[tuple[int, dict[str, Any]]]
 
@@ -157,7 +158,7 @@ def _name(value: object, column: str) -> str:
     """Return a label as it is written, "" for none. Raise ValueError for another value."""
     if value is None or value != value:  # NaN means none, too
         return ""
-    if not isinstance(value, str | bool | int | Decimal):
+    if not isinstance(value, str | bool):
         raise ValueError(f"{column}: expected a text or a number, got {reprlib.repr(value)}.")
     text = json.dumps(value) if isinstance(value, bool) else str(value)
     if CONTROL.search(text):
@@ -182,7 +183,10 @@ def _texts(
     names = []
     for line, text, label in zip(table.index, texts, given, strict=True):
         with _at(path, line):
-            if text is not None and not isinstance(text, str):
+            if text != text:  # a row of JSON without the key
+                raise ValueError(f"no {reading.text!r}; expected it in every row, "
+                                 "or another column (--text-column).")  # fmt: skip
+            if isinstance(text, Number) or not isinstance(text, str | None):
                 raise ValueError(f"{reading.text}: expected text, got {reprlib.repr(text)}.")
             names.append(_label(label, reading.label, labels))
     return [text or "" for text in texts], names
@@ -282,7 +286,7 @@ def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]
 def read_table(path: Path, encoding: str = "utf-8") -> pd.DataFrame:
     """Return the rows of a table that are not blank, by their lines; warn of blank ones.
 
-    Cells are texts, or values of JSON: a fraction is a Decimal, which shows 1.0 as it is written.
+    Cells are texts, or values of JSON, with numbers as they are written.
 
     Raises
     ------
@@ -304,6 +308,9 @@ def read_table(path: Path, encoding: str = "utf-8") -> pd.DataFrame:
         warnings.warn(f"{path}: {blank} blank rows are skipped", stacklevel=2)
     if not rows:
         raise UserError(f"{path}: there are no documents in it.")
+    names = {name for row in rows.values() for name in row}
+    if len(names) > max(MAX_VARYING, *map(len, rows.values())):
+        raise UserError(f"{path}: {len(names)} different keys; expected the same in every row.")
     return pd.DataFrame([*rows.values()], index=[*rows], dtype=object)
 
 
@@ -329,13 +336,9 @@ def _csv(path: Path, lines: TextIO) -> Rows:
     csv.field_size_limit(2**31 - 1)
     head = lines.readline()
     lines.seek(0)
-
-    def columns(delimiter: str) -> int:
-        return len(next(csv.reader([head], delimiter=delimiter), []))
-
     # Spreadsheets write ; where the comma is decimal.
     usual = "\t" if path.suffix.lower() == ".tsv" else ","
-    delimiter = max((usual, ";", "\t", ","), key=columns)
+    delimiter = max((usual, ";", "\t", ","), key=re.sub('"[^"]*"', "", head).count)
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     header: list[str] = []
     try:
@@ -362,17 +365,25 @@ def _check_names(names: Sequence[str]) -> None:
             raise ValueError(f"column {brief(name)} occurs twice.")
 
 
+class Number(str):
+    """A number of JSON, as the file has it."""
+
+
 def _json_lines(path: Path, lines: TextIO) -> Rows:
     def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         _check_names([name for name, _ in pairs])
         return dict(pairs)
 
+    def constant(name: str) -> Number | None:  # no JSON, but Python's module writes it
+        return None if name == "NaN" else Number(name)
+
+    numbers: Any = {"parse_int": Number, "parse_float": Number, "parse_constant": constant}
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         with _at(path, number):
             try:
-                row = json.loads(line, object_pairs_hook=checked, parse_float=Decimal)
+                row = json.loads(line, object_pairs_hook=checked, **numbers)
             except (json.JSONDecodeError, RecursionError) as error:
                 raise ValueError(f"{error}; expected a JSON object on each line.") from None
             if not isinstance(row, dict):
