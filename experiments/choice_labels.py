@@ -93,7 +93,7 @@ def page(table: pd.DataFrame) -> str:
             of_tasks = part[part.labels == m]
             mean = of_tasks.groupby("corpus").regret.mean().mean()
             cells.append(
-                f"{mean:.1f} / {of_tasks.regret.max():.1f} ({len(of_tasks)})"
+                f"{round(mean, 6):.1f} / {of_tasks.regret.max():.1f} ({len(of_tasks)})"
                 if len(of_tasks)
                 else "–"
             )
