@@ -15,7 +15,8 @@ from sklearn.svm import SVC
 
 import transferbench
 from transferbench.core.graph import cosine_graph
-from transferbench.problem import Domain
+from transferbench.core.scale import unit_rows
+from transferbench.problem import Domain, Problem
 
 
 @pytest.fixture
@@ -28,13 +29,32 @@ def parts():
 @pytest.mark.parametrize("intercept", [True, False])
 def test_lr_equals_scikit_learn(parts, intercept):
     problem, X, y, T = parts
-    X, y = X[:50], y[:50]  # unequal classes need an intercept
+    X, y, T = unit_rows(X[:50]), y[:50], unit_rows(T)  # unequal classes need an intercept
     source = Domain("source", (X,), np.eye(2)[y], np.ones(50, bool))
-    problem = replace(problem, domains=(source, problem.domains[1]))
+    problem = replace(problem, domains=(source, replace(problem.domains[1], views=(T,))))
     classifier = LogisticRegression(C=0.5, fit_intercept=intercept, max_iter=1000)
     expected = classifier.fit(X, y).predict_proba(T)
     got = transferbench.fit("lr", problem, C=0.5, intercept=intercept).scores[1]
     np.testing.assert_allclose(got, expected)
+
+
+@pytest.mark.parametrize("length", [1, 150])
+def test_lr_converges_at_every_length_of_the_documents(length):
+    """At a length of 150, probabilities are wrong by .37 at the usual tolerance."""
+    rng = np.random.default_rng(0)
+    R = (rng.random((300, 200)) < 0.1) * rng.lognormal(0, 1, (300, 200))
+    X = sp.csr_array(length * R / np.sqrt((R**2).sum() / 300))
+    w = rng.normal(0, 3 / length, 200)
+    y = (rng.random(300) < 1 / (1 + np.exp(-X @ w))).astype(int)
+    S, T = X[:200], X[200:]
+    domains = (
+        Domain("source", (S,), np.eye(2)[y[:200]], np.ones(200, bool)),
+        Domain("target", (T,), np.zeros((100, 2)), np.zeros(100, bool)),
+    )
+    problem = Problem("p", "transfer", ("a", "b"), domains)
+    exact = LogisticRegression(tol=1e-12, max_iter=100_000).fit(S, y[:200])
+    ours = transferbench.fit("lr", problem).scores[-1]
+    np.testing.assert_allclose(ours, exact.predict_proba(T), atol=0.01)
 
 
 def test_svm_decisions_nearly_equal_libsvm(parts):
