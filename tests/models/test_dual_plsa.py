@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conftest import make_problem
-from sklearn.linear_model import LogisticRegression
 
 import transferbench
+from transferbench.core.documents import label_start
 from transferbench.models.transfer import cd_plsa
 from transferbench.models.transfer._shared import word_topics
 
@@ -17,13 +17,10 @@ STEPS, SEED = 4, 5
 @pytest.fixture(scope="module")
 def case():
     """A problem of two targets; counts (n, m) of each domain, and the start of P(z|d)."""
-    problem, truth = make_problem(seed=3, classes=3, documents=15, features=20, targets=2)
-    y = truth.Y[0].argmax(axis=1)
-    regression = LogisticRegression(max_iter=1000).fit(problem.domains[0].X, y)
+    problem, _ = make_problem(seed=3, classes=3, documents=15, features=20, targets=2)
     Ns = [domain.X.toarray() for domain in problem.domains]
     total = sum(N.sum() for N in Ns)
-    start = [truth.Y[0], *(regression.predict_proba(d.X) for d in problem.targets)]
-    return problem, [N / total for N in Ns], start
+    return problem, [N / total for N in Ns], [*label_start(problem)]
 
 
 def columns(A: np.ndarray) -> np.ndarray:
