@@ -87,7 +87,10 @@ def start(
 @pytest.mark.parametrize(
     ("shell", "end"),
     [
-        ("exec >/dev/full", (2, "Error: No space left on device\n")),
+        (
+            "exec >/dev/full",
+            (2, "Error: No space left on device; use another path, or make room there.\n"),
+        ),
         ("set -o pipefail; exec > >(head -1 >/dev/null)", (0, "")),
     ],
 )
