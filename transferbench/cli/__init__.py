@@ -1,5 +1,6 @@
 """The command line: each file of this folder is a command, imported when it is needed."""
 
+import errno
 import importlib
 import os
 import signal
@@ -15,6 +16,11 @@ from transferbench.cli._terminal import OncePrinter, echo
 from transferbench.errors import Failure, SeveralErrors, UserError, unknown
 
 FOLDER = Path(__file__).parent
+#: Errors of a place to write: it is full or protected, or its path cannot be one.
+OF_PLACE = {
+    *(errno.EACCES, errno.EEXIST, errno.EFBIG, errno.ENAMETOOLONG),
+    *(errno.ENOSPC, errno.ENOTDIR, errno.EROFS),
+}
 #: The variable by which the script of `completion` asks for names.
 COMPLETE = "_TRANSFERBENCH_COMPLETE"
 
@@ -124,7 +130,8 @@ def _describe(error: BaseException) -> tuple[str, int]:
             return "Error: out of memory; give less data or fewer runs, or use more memory.", 1
         case OSError():
             place = f"{error.filename}: " if error.filename else ""
-            why = error.strerror or error
-            return f"Error: {place}{why}; use another path, or make room there.", 2
+            of_place = error.errno in OF_PLACE
+            remedy = "; use another path, or make room there." if of_place else ""
+            return f"Error: {place}{error.strerror or error}{remedy}", 2
     kind = type(error).__name__
     return f"Failure in transferbench: {kind}: {error} (--debug shows where)", 1

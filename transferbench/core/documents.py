@@ -117,7 +117,8 @@ def _train(
 
     The gradient may be `TOLERANCE` divided by the length of the documents (root mean square): an
     error of the weights changes log-odds by as much as documents are long. At raw length the
-    tolerance of length one would change the accuracy by up to a point with the path of the solver.
+    tolerance of length one would change the accuracy with the path of the solver, by up to two
+    points.
     """
     from sklearn.linear_model import LogisticRegression
 

@@ -210,24 +210,24 @@ def _regret_cell(line: Mapping[str, Any] | None) -> Value:
 def methods(experiment: Experiment) -> list[str]:
     """Return a sentence on each column, its model and setting, and on each second reading."""
     spec = experiment.spec
+
+    def reading(of: str, name: str = "") -> str:
+        counted = "count as we read it" if name in spec.declared else "leave out"
+        return f"a reading of {of}, which the totals {counted}"
+
     sentences = []
     for label, name, _ in table_columns(experiment):
         column = spec.columns[name]
-        counted = (
-            f"which the totals {'count as we read it' if name in spec.declared else 'leave out'}"
-        )
         data = {"task": column.task} | column.options if column.task else column.options
         facts = [
             f"`{column.model}` {setting(column.params | dict.fromkeys(column.grid, '…'))}".strip(),
             f"tasks with {setting(data)}" if data else "",
-            column.reading_of and f"a reading of {column.reading_of}, {counted}",
+            column.reading_of and reading(column.reading_of, name),
             column.note,
         ]
         sentences.append(f"{label}: {'; '.join(filter(None, facts))}")
     rows = {name: row.reading_of for name, row in spec.rows.items() if row.reading_of}
-    return sentences + [
-        f"{name}: a reading of {of}, which the totals leave out" for name, of in rows.items()
-    ]
+    return sentences + [f"{name}: {reading(of)}" for name, of in rows.items()]
 
 
 def setting(params: Mapping[str, Any]) -> str:

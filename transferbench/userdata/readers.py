@@ -377,13 +377,13 @@ def _json_lines(path: Path, lines: TextIO) -> Rows:
     def constant(name: str) -> Number | None:  # no JSON, but Python's module writes it
         return None if name == "NaN" else Number(name)
 
-    numbers: Any = {"parse_int": Number, "parse_float": Number, "parse_constant": constant}
+    kept: Any = {"parse_int": Number, "parse_float": Number, "parse_constant": constant}
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         with _at(path, number):
             try:
-                row = json.loads(line, object_pairs_hook=checked, **numbers)
+                row = json.loads(line, object_pairs_hook=checked, **kept)
             except (json.JSONDecodeError, RecursionError) as error:
                 raise ValueError(f"{error}; expected a JSON object on each line.") from None
             if not isinstance(row, dict):
