@@ -7,12 +7,8 @@ import pytest
 import scipy.sparse as sp
 from conftest import make_problem
 
-from transferbench.core.documents import (
-    hstack_views,
-    label_start,
-    seen_rows,
-    stack_labels,
-)
+from transferbench.core.documents import hstack_views, seen_rows, stack_labels
+from transferbench.core.logistic import label_start
 from transferbench.problem import Domain, Problem
 
 

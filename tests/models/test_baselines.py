@@ -38,8 +38,11 @@ def test_lr_equals_scikit_learn(parts, intercept):
     np.testing.assert_allclose(got, expected)
 
 
+@pytest.mark.parametrize(
+    ("model", "params"), [("lr", {}), ("lr-self-training", {"threshold": 1 - 1e-15})]
+)
 @pytest.mark.parametrize("length", [1, 150])
-def test_lr_converges_at_every_length_of_the_documents(length):
+def test_lr_converges_at_every_length_of_the_documents(length, model, params):
     """At a length of 150, probabilities are wrong by .37 at the usual tolerance."""
     rng = np.random.default_rng(0)
     R = (rng.random((300, 200)) < 0.1) * rng.lognormal(0, 1, (300, 200))
@@ -53,7 +56,7 @@ def test_lr_converges_at_every_length_of_the_documents(length):
     )
     problem = Problem("p", "transfer", ("a", "b"), domains)
     exact = LogisticRegression(tol=1e-12, max_iter=100_000).fit(S, y[:200])
-    ours = transferbench.fit("lr", problem).scores[-1]
+    ours = transferbench.fit(model, problem, **params).scores[-1]
     np.testing.assert_allclose(ours, exact.predict_proba(T), atol=0.01)
 
 
@@ -111,14 +114,14 @@ def self_training(X: np.ndarray, y: np.ndarray, T: np.ndarray, threshold: float,
     added = np.full(len(T), -1)
     for _ in range(rounds):
         known = added >= 0
-        classifier = LogisticRegression(max_iter=1000)
+        classifier = LogisticRegression(max_iter=10_000, tol=1e-10)
         P = classifier.fit(np.vstack([X, T[known]]), np.r_[y, added[known]]).predict_proba(T)
         new = ~known & (P.max(axis=1) > threshold)
         if not new.any():
             return P, added
         added[new] = P[new].argmax(axis=1)
     known = added >= 0
-    classifier = LogisticRegression(max_iter=1000)
+    classifier = LogisticRegression(max_iter=10_000, tol=1e-10)
     return classifier.fit(np.vstack([X, T[known]]), np.r_[y, added[known]]).predict_proba(T), added
 
 
@@ -127,7 +130,7 @@ def test_lr_self_training_equals_its_definition(parts, rounds):
     problem, X, y, T = parts
     expected, added = self_training(X.toarray(), y, T.toarray(), 0.98, rounds)
     fit = transferbench.fit("lr-self-training", problem, threshold=0.98, max_iter=rounds)
-    np.testing.assert_allclose(fit.scores[1], expected, atol=1e-6)
+    np.testing.assert_allclose(fit.scores[1], expected, atol=1e-3)
     assert 0 < (added >= 0).sum() < len(added)
 
 

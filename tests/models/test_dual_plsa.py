@@ -7,7 +7,7 @@ import pytest
 from conftest import make_problem
 
 import transferbench
-from transferbench.core.documents import label_start
+from transferbench.core.logistic import label_start
 from transferbench.models.transfer import cd_plsa
 from transferbench.models.transfer._shared import word_topics
 

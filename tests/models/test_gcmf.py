@@ -9,8 +9,8 @@ from conftest import make_problem
 from oracles import Objective, columns
 
 import transferbench
-from transferbench.core.documents import label_start
 from transferbench.core.graph import cosine_graph
+from transferbench.core.logistic import label_start
 
 K, P, ITERATIONS = 5, 3, 7
 

@@ -15,7 +15,7 @@ from conftest import make_problem
 from oracles import SUM_ONE, Objective, columns, rows
 
 import transferbench
-from transferbench.core.documents import label_start
+from transferbench.core.logistic import label_start
 from transferbench.models.transfer._shared import label_factors
 from transferbench.problem import Domain, Problem
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from transferbench.core.documents import score_targets, seen_rows, split_rows, stack_matrices
+from transferbench.core.logistic import logistic_regression
 from transferbench.errors import Unavailable
 from transferbench.problem import Domain, Fit, Problem
 
@@ -58,14 +59,13 @@ def adapt(problem: Problem, C: float, adapter: Callable[[Any], Any]) -> Fit:
     on the labelled documents (SOURCE) and those of the target (TARGET), whose labels are MASKED.
     """
     from sklearn import config_context
-    from sklearn.linear_model import LogisticRegression
 
     X_source, y_source = seen_rows(problem)
 
     def score(i: int, domain: Domain) -> np.ndarray:
         n = len(domain.seen)
         with config_context():  # importing skada changes the settings of scikit-learn
-            model = adapter(LogisticRegression(C=C, max_iter=1000))
+            model = adapter(logistic_regression(X_source, C))
             model.fit(
                 np.vstack([X_source, domain.X]),
                 np.concatenate([y_source, np.full(n, MASKED)]),

@@ -1,4 +1,4 @@
-"""The documents of a problem: stacked, split by domain, and classified by logistic regression."""
+"""The documents of a problem: stacked, split by domain, and those with labels."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -6,12 +6,9 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.artefacts import artefact
-from transferbench.core.scale import drop_empty_columns, norm2, unit_rows
+from transferbench.core.scale import drop_empty_columns, unit_rows
 from transferbench.problem import Domain, Matrix, Problem
 
-#: Largest gradient of logistic regression on documents of length one; the default of scikit-learn.
-TOLERANCE = 1e-4
 #: The first view or all, with rows of length one; or all as they are.
 View = Literal["first", "all", "raw"]
 
@@ -77,54 +74,3 @@ def seen_rows(problem: Problem) -> tuple[Matrix, np.ndarray]:
     if len(np.unique(y)) < 2:
         raise ValueError(f"{problem.name}: labelled documents of at least two classes are needed")
     return stack_matrices([domain.X[np.flatnonzero(domain.seen)] for domain in labelled]), y
-
-
-def label_start(
-    problem: Problem, C: float = 1.0, *, intercept: bool = True
-) -> tuple[np.ndarray, ...]:
-    """Return (n, c) for each domain: labels of seen rows, class probabilities of the others.
-
-    The probabilities are those of logistic regression with inverse regularisation C, trained on
-    every labelled document, with an intercept or without; a class without labels has probability
-    0. Decisions would contain zeros, which multiplicative updates cannot change.
-    """
-    pairs = zip(problem.domains, probabilities(problem, C, intercept=intercept), strict=True)
-    return tuple(np.where(domain.seen[:, None], domain.Y, P) for domain, P in pairs)
-
-
-def probabilities(
-    problem: Problem, C: float = 1.0, *, intercept: bool = True
-) -> tuple[np.ndarray, ...]:
-    """Return the class probabilities (n, c) of all rows of each domain; see `label_start`."""
-    from sklearn.linear_model import LogisticRegression
-
-    X, y = seen_rows(problem)
-    classifier = LogisticRegression()
-    classifier.coef_, classifier.intercept_, classifier.classes_ = _train(X, y, C, intercept)
-    result = []
-    for domain in problem.domains:
-        P = np.zeros((len(domain.seen), len(problem.classes)))
-        P[:, classifier.classes_] = classifier.predict_proba(domain.X)
-        result.append(P)
-    return tuple(result)
-
-
-@artefact
-def _train(
-    X: Matrix, y: np.ndarray, C: float, intercept: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return coefficients, intercepts and classes of logistic regression on X (n, d), y (n,).
-
-    The gradient may be `TOLERANCE` divided by the length of the documents (root mean square): an
-    error of the weights changes log-odds by as much as documents are long. At raw length the
-    tolerance of length one would change the accuracy with the path of the solver, by up to two
-    points.
-    """
-    from sklearn.linear_model import LogisticRegression
-
-    length = max(1.0, round(np.sqrt(norm2(X) / len(y)), 2))
-    classifier = LogisticRegression(
-        C=C, fit_intercept=intercept, max_iter=1000, tol=TOLERANCE / length
-    ).fit(X, y)
-    coef, intercepts = map(np.ascontiguousarray, (classifier.coef_, classifier.intercept_))
-    return coef, intercepts, classifier.classes_

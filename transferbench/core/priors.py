@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from transferbench.core.documents import probabilities
 from transferbench.core.graph import Search, cosine_graph, spread
+from transferbench.core.logistic import probabilities
 from transferbench.core.scale import scale_to_one
 from transferbench.errors import UserError
 from transferbench.parameters import Prior

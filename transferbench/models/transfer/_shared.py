@@ -7,7 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from transferbench.core.documents import label_start, stack_matrices
+from transferbench.core.documents import stack_matrices
+from transferbench.core.logistic import label_start
 from transferbench.core.nmtf import NMTF, Factor, Term, Tie
 from transferbench.core.plsa import plsa
 from transferbench.core.priors import ClassPriors, class_priors

@@ -29,8 +29,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
-from transferbench.core.documents import label_start, score_targets, seen_rows, stack_matrices
+from transferbench.core.documents import score_targets, seen_rows, stack_matrices
 from transferbench.core.graph import Search, cosine_graph, graph_diagnostics
+from transferbench.core.logistic import label_start
 from transferbench.core.scale import unit_rows
 from transferbench.parameters import Count, Positive, Weight
 from transferbench.problem import Domain, Fit, Problem

@@ -18,7 +18,7 @@ probabilities of logistic regression, as in the other models. PLSA does not stop
 
 import numpy as np
 
-from transferbench.core.documents import label_start
+from transferbench.core.logistic import label_start
 from transferbench.core.scale import scale_to_one
 from transferbench.models.transfer._dual_plsa import expected_counts, proportions
 from transferbench.models.transfer._shared import word_topics

@@ -33,7 +33,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import xlogy
 
-from transferbench.core.documents import label_start, seen_rows
+from transferbench.core.documents import seen_rows
+from transferbench.core.logistic import label_start
 from transferbench.core.priors import class_priors, count_offsets
 from transferbench.parameters import Count, Positive, Prior, Weight
 from transferbench.problem import Fit, Matrix, Problem, Watch

@@ -14,8 +14,9 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Lt
 
-from transferbench.core.documents import label_start, score_targets
+from transferbench.core.documents import score_targets
 from transferbench.core.graph import Search, cosine_graph, graph_diagnostics, spread
+from transferbench.core.logistic import label_start
 from transferbench.core.priors import class_priors, match_counts
 from transferbench.core.scale import scale_to_one
 from transferbench.parameters import Count, Positive, Prior

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transferbench.core.documents import label_start
+from transferbench.core.logistic import label_start
 from transferbench.core.scale import scale_to_one
 from transferbench.models.transfer._dual_plsa import expected_counts, proportions
 from transferbench.models.transfer._shared import word_topics

@@ -20,7 +20,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Ge
 
-from transferbench.core.documents import probabilities, score_targets
+from transferbench.core.documents import score_targets
+from transferbench.core.logistic import probabilities
 from transferbench.models.transfer import cocc, dtl, gcmf, graph_only, lr, mtrick, svm, tsvm
 from transferbench.parameters import takes_seed
 from transferbench.problem import Domain, Fit, Problem

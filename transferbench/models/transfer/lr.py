@@ -6,7 +6,7 @@ x_i (d,) documents, y_i classes, w and b weights and intercepts. "LG" in the pap
 by scikit-learn's L-BFGS on the same document matrix as the other models. Without intercept b = 0.
 """
 
-from transferbench.core.documents import label_start
+from transferbench.core.logistic import label_start
 from transferbench.parameters import Positive
 from transferbench.problem import Fit, Problem
 

@@ -9,7 +9,8 @@ Unless prior is "equal", each step assigns documents so that the classes have th
 
 import numpy as np
 
-from transferbench.core.documents import label_start, score_targets
+from transferbench.core.documents import score_targets
+from transferbench.core.logistic import label_start
 from transferbench.core.priors import class_priors, count_offsets
 from transferbench.parameters import Count, Positive, Prior
 from transferbench.problem import Domain, Fit, Matrix, Problem

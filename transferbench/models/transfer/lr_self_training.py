@@ -12,6 +12,7 @@ alone. A control without any model of the difference between domains.
 import numpy as np
 
 from transferbench.core.documents import score_targets, seen_rows, stack_matrices
+from transferbench.core.logistic import logistic_regression
 from transferbench.parameters import Count, Fraction, Positive
 from transferbench.problem import Domain, Fit, Problem
 
@@ -38,7 +39,6 @@ def fit(
     Fit
         Class probabilities (n, c) of every target, and the labels of every source.
     """
-    from sklearn.linear_model import LogisticRegression
     from sklearn.semi_supervised import SelfTrainingClassifier
 
     X, y = seen_rows(problem)
@@ -46,7 +46,7 @@ def fit(
     def score(i: int, domain: Domain) -> np.ndarray:
         T = domain.X[np.flatnonzero(~domain.seen)]
         model = SelfTrainingClassifier(
-            LogisticRegression(C=C, max_iter=1000), threshold=threshold, max_iter=max_iter
+            logistic_regression(X, C), threshold=threshold, max_iter=max_iter
         )
         model.fit(stack_matrices([X, T]), np.concatenate([y, np.full(T.shape[0], UNLABELLED)]))
         P = np.zeros((len(domain.seen), len(problem.classes)))

@@ -23,6 +23,7 @@ from scipy.linalg import eigh
 
 from transferbench.core.dense import Features, class_scores, dense
 from transferbench.core.documents import score_targets, seen_rows
+from transferbench.core.logistic import logistic_regression
 from transferbench.parameters import Count, Positive
 from transferbench.problem import Domain, Fit, Problem
 
@@ -61,15 +62,13 @@ def fit(
     Unavailable
         If there are no embeddings.
     """
-    from sklearn.linear_model import LogisticRegression
-
     vectors = dense(problem, features, components)
     X, y = seen_rows(vectors)
 
     def score(i: int, domain: Domain) -> np.ndarray:
         embedded = transfer_components(np.asarray(X), np.asarray(domain.X), q, mu)
         source, target = np.split(embedded, [len(y)])
-        model = LogisticRegression(C=C, max_iter=1000).fit(source, y)
+        model = logistic_regression(source, C).fit(source, y)
         return class_scores(model, target, np.unique(y), len(problem.classes))
 
     return Fit(score_targets(vectors, score))

@@ -1,0 +1,70 @@
+"""Logistic regression on documents of any length, and the starts of models that it gives."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from transferbench.artefacts import artefact
+from transferbench.core.documents import seen_rows
+from transferbench.core.scale import norm2
+from transferbench.problem import Matrix, Problem
+
+if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression
+
+#: Largest gradient of logistic regression on documents of length one; the default of scikit-learn.
+TOLERANCE = 1e-4
+
+
+def logistic_regression(
+    X: Matrix, C: float = 1.0, *, intercept: bool = True
+) -> "LogisticRegression":
+    """Return a logistic regression with inverse regularisation C, to be fitted to X (n, d).
+
+    The gradient may be `TOLERANCE` divided by the length of the documents (root mean square): an
+    error of the weights changes log-odds by as much as documents are long. At raw length the
+    tolerance of length one would change the accuracy with the path of the solver, by up to two
+    points.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    length = max(1.0, round(np.sqrt(norm2(X) / X.shape[0]), 2))
+    return LogisticRegression(C=C, fit_intercept=intercept, max_iter=1000, tol=TOLERANCE / length)
+
+
+def label_start(
+    problem: Problem, C: float = 1.0, *, intercept: bool = True
+) -> tuple[np.ndarray, ...]:
+    """Return (n, c) for each domain: labels of seen rows, class probabilities of the others.
+
+    The probabilities are those of logistic regression with inverse regularisation C, trained on
+    every labelled document, with an intercept or without; a class without labels has probability
+    0. Decisions would contain zeros, which multiplicative updates cannot change.
+    """
+    pairs = zip(problem.domains, probabilities(problem, C, intercept=intercept), strict=True)
+    return tuple(np.where(domain.seen[:, None], domain.Y, P) for domain, P in pairs)
+
+
+def probabilities(
+    problem: Problem, C: float = 1.0, *, intercept: bool = True
+) -> tuple[np.ndarray, ...]:
+    """Return the class probabilities (n, c) of all rows of each domain; see `label_start`."""
+    X, y = seen_rows(problem)
+    classifier = logistic_regression(X, C)
+    classifier.coef_, classifier.intercept_, classifier.classes_ = _train(X, y, C, intercept)
+    result = []
+    for domain in problem.domains:
+        P = np.zeros((len(domain.seen), len(problem.classes)))
+        P[:, classifier.classes_] = classifier.predict_proba(domain.X)
+        result.append(P)
+    return tuple(result)
+
+
+@artefact
+def _train(
+    X: Matrix, y: np.ndarray, C: float, intercept: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return coefficients, intercepts and classes of logistic regression on X (n, d), y (n,)."""
+    classifier = logistic_regression(X, C, intercept=intercept).fit(X, y)
+    coef, intercepts = map(np.ascontiguousarray, (classifier.coef_, classifier.intercept_))
+    return coef, intercepts, classifier.classes_
