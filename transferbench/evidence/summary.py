@@ -182,8 +182,9 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
         rows.append(
             [one[0], f"{int(one[1]) - int(one[6])}", *agree, *map(Value, one[8:12]), claims]
         )
-    heads = ["paper", "numbers", "agree, as written", "as we read it", "median difference, points",
-             "rank correlation", "its method is best: in print", "here", "claims"]  # fmt: skip
+    heads = ["paper", "numbers compared", "agree, as written", "as we read it",
+             "median difference, points", "rank correlation",
+             "its method is best: in print", "here", "claims"]  # fmt: skip
     return [
         words("summary", *rows[-1][1:4], *rows[-1][6:8]),
         Table("How far the papers reproduce", heads, rows),
