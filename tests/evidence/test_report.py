@@ -1,4 +1,4 @@
-"""The pages of all results, as text and in a browser."""
+"""The pages of results, as text and in a browser; `make docs` makes those of all results."""
 
 from __future__ import annotations
 
@@ -251,9 +251,8 @@ def test_badges_add_up_to_the_published_cells(results, pages):
     assert sum(of_verdicts) == total == printed == sum(map(int, small))
 
 
-def test_the_values_come_first_and_what_is_read_less_is_folded(results, pages):
-    boards = ["boards"] if (results / "transfer-text").is_dir() else []
-    parts = ["summary", "filter", *boards, "claims"]
+def test_the_values_come_first_and_what_is_read_less_is_folded(pages):
+    parts = ["summary", "filter", "claims"]
     index = [pages["index.html"].index(f'id="{name}"') for name in parts]
     assert index == sorted(index)
     shown, folded = pages[TABLE].split("<details", 1)
@@ -261,17 +260,6 @@ def test_the_values_come_first_and_what_is_read_less_is_folded(results, pages):
     assert shown.index('class="results') < shown.index("<h2>Claims and what our runs show</h2>")
     for title in ("Readings", "Controls", "Verdicts", "Notes", "Methods and settings"):
         assert f"<summary><h2>{title}</h2>" in folded
-
-
-@pytest.mark.slow
-def test_the_pages_of_all_results():
-    """One test, so that they are made once."""
-    pages, errors = report.render(RESULTS)
-    assert not errors
-    test_a_page_needs_nothing_but_links_to_the_others(pages)
-    test_every_cell_and_claim_has_its_place(RESULTS, pages)
-    test_badges_add_up_to_the_published_cells(RESULTS, pages)
-    test_the_values_come_first_and_what_is_read_less_is_folded(RESULTS, pages)
 
 
 def test_the_field_of_any_page_searches_the_index(look, small):
