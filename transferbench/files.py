@@ -33,7 +33,7 @@ def writing(path: Path) -> Iterator[Path]:
         If the folder cannot be written, if the disk is full or if `path` is read-only or no regular
         file; `path` is then unchanged.
     """
-    try:
+    with reporting(path):
         target = Path(os.path.realpath(path))
         mode = file_mode(target)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -48,6 +48,13 @@ def writing(path: Path) -> Iterator[Path]:
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def reporting(path: Path) -> Iterator[None]:
+    """Turn an OSError of the block into a UserError: `path` cannot be written."""
+    try:
+        yield
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         remedy = "free space there, or " if full else ""
@@ -95,18 +102,13 @@ def exclusive(lock: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     file_lock = FileLock(lock)
-    try:
+    with reporting(lock):
         lock.parent.mkdir(parents=True, exist_ok=True)
         try:
             file_lock.acquire(timeout=0)
         except Timeout:
             on_wait()
             file_lock.acquire()
-    except OSError as error:
-        raise UserError(
-            f"cannot write {lock}: {error.strerror or error}; choose another folder with --data or "
-            "--results."
-        ) from error
     try:
         yield
     finally:

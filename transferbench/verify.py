@@ -1,7 +1,6 @@
 """Compare committed results with the same runs made again on this machine."""
 
 import math
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -10,8 +9,8 @@ import pandas as pd
 from transferbench import experiments
 from transferbench.evidence.frame import no_runs
 from transferbench.measures import SCORES
-from transferbench.runs import runner, store
-from transferbench.runs.record import Limits, Record
+from transferbench.runs import store
+from transferbench.runs.record import Record
 from transferbench.settings import Settings
 
 #: Tolerance of a measure: rounding differs between processors, and may change the class of one
@@ -67,16 +66,6 @@ def quickest(measured: pd.DataFrame, seconds: float) -> pd.DataFrame:
     soon = runs["seconds"].where(own, 0).cumsum() <= OWN_SECONDS
     first = runs[(own & soon) | ~runs.duplicated("model")][["experiment", "run"]]
     return measured.merge(first, on=["experiment", "run"]).sort_values("model", kind="stable")
-
-
-def run_again(
-    measured: pd.DataFrame, settings: Settings, jobs: int, limits: Limits
-) -> list[Record]:
-    """Perform the runs of `committed` from scratch; records go to a temporary folder."""
-    with tempfile.TemporaryDirectory() as folder:
-        anew = settings.replace(results=Path(folder), max_artefacts=0)
-        runs = list(measured["run"].unique())
-        return runner.run(runs, anew, n_jobs=jobs, limits=lambda run: limits)
 
 
 def compare(measured: pd.DataFrame, records: Sequence[Record]) -> pd.DataFrame:

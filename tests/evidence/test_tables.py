@@ -197,16 +197,19 @@ def test_an_average_over_a_cell_without_verdict_has_none(tmp_path):
 
 
 def test_an_outdated_page_is_found_and_rewritten(tmp_path):
+    def outdated() -> list[Path]:
+        return pages.changed_files(tmp_path, pages.Evidence.read(FILE, tmp_path).texts())
+
     runs({"LG": [0.8], "NMF": OK}, tmp_path)
-    assert len(pages.Evidence.read(FILE, tmp_path).outdated(tmp_path)) == 2
+    assert len(outdated()) == 2
     pages.Evidence.read(FILE, tmp_path).write(tmp_path)
-    assert pages.Evidence.read(FILE, tmp_path).outdated(tmp_path) == []
+    assert outdated() == []
     table = tmp_path / "table.md"
     assert "79.00 ± 0.10 / 79.11 =" in table.read_text()
     table.write_text(table.read_text().replace("79.00", "79.10"))
-    assert pages.Evidence.read(FILE, tmp_path).outdated(tmp_path) == [table]
+    assert outdated() == [table]
     table.write_bytes(b"\xff" + table.read_bytes())  # no text any more
-    assert pages.Evidence.read(FILE, tmp_path).outdated(tmp_path) == [table]
+    assert outdated() == [table]
 
 
 def test_markdown_tables_stay_whole(tmp_path):

@@ -139,7 +139,7 @@ def test_each_file_of_the_user_is_a_unit():
         ("params: {max_iter: 5}", GRID.replace("f1", "nmi"), 11, "expected accuracy or f1"),
         (TOLERANCE, "figure: {label: C, params: [C], values: [1.0, 0.0]}", 14,
          "lr: parameter C: expected number > 0, got 0.0"),
-        (TOLERANCE, f"{TOLERANCE}\nregret: {{reference: LG, combined: [LG, NMF]}}", 15,
+        (TOLERANCE, f"{TOLERANCE}\nregret: {{combined: [LG, NMF]}}", 15,
          "expected a column to choose"),
         (TOLERANCE, f"{TOLERANCE}\nextends: gtl-table33", 15, "Did you mean 'gtl-table3'"),
         (TOLERANCE, f"{TOLERANCE}\nboard: LGG", 15, "Did you mean 'LG'?"),

@@ -38,7 +38,7 @@ def perform(bar: ProgressBar, clock: Clock, run: str, seconds: float) -> None:
 
 
 def test_without_a_terminal_there_is_a_line_every_ten_seconds(clock, capfd):
-    bar = ProgressBar("abcdef", True, dict.fromkeys("abcdef", 7.0))
+    bar = ProgressBar("abcdef", dict.fromkeys("abcdef", 7.0))
     for run in "abcdef":
         perform(bar, clock, run, 7)
     out, err = capfd.readouterr()
@@ -46,17 +46,17 @@ def test_without_a_terminal_there_is_a_line_every_ten_seconds(clock, capfd):
     assert (out, len(lines)) == ("", 4)
     assert lines[0] == "1/6 runs, about 32 seconds left: b"
     assert [line.split()[0] for line in lines] == ["1/6", "2/6", "4/6", "5/6"]
-    for bar, seconds in ((ProgressBar("abc", True), 3), (ProgressBar("abc", False), 30)):
-        for run in "abc":  # within the period, and where it is not asked for
-            perform(bar, clock, run, seconds)
-        assert capfd.readouterr() == ("", "")
+    bar = ProgressBar("abc")
+    for run in "abc":  # within the period
+        perform(bar, clock, run, 3)
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("factor", [0.5, 1, 3])
 def test_the_time_left_follows_the_forecast_and_the_measured_speed(clock, factor):
     """Runs of very different length: a bar that counts runs would be wrong by hours."""
     expected = {"quick": 2.0, "slow": 100.0, "last": 600.0}
-    bar = ProgressBar(expected, True, expected)
+    bar = ProgressBar(expected, expected)
     assert bar.remaining() == 702
     for run in ("quick", "slow"):
         perform(bar, clock, run, factor * expected[run])
@@ -66,7 +66,7 @@ def test_the_time_left_follows_the_forecast_and_the_measured_speed(clock, factor
 
 
 def test_without_a_forecast_runs_that_ended_and_iterations_tell_the_time(clock):
-    bar = ProgressBar("ab", True)
+    bar = ProgressBar("ab")
     bar.update("a")
     clock.now += 10
     assert math.isnan(bar.remaining())
@@ -85,7 +85,7 @@ def test_a_duration_in_words():
 
 
 def test_late_progress_of_an_ended_run_is_not_shown():
-    with closing(ProgressBar(["one", "two"], True)) as bar:
+    with closing(ProgressBar(["one", "two"])) as bar:
         bar.update("one", 1, 2)
         bar.update("two")
         assert bar.tqdm.n == 0.5

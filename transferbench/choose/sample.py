@@ -64,7 +64,6 @@ def at_sample(
     Y: np.ndarray,
     rows: np.ndarray,
     decide: Callable[[np.ndarray], np.ndarray],
-    weight: float = WEIGHT,
 ) -> np.ndarray:
     """Return the scores (n, c) of `consensus` at the shares of the labels Y (n, c) of some rows.
 
@@ -76,17 +75,15 @@ def at_sample(
         (n,) the documents of the sample.
     decide
         See `by_shares`.
-    weight
-        Documents that the shares of the decisions without labels count for.
     """
     labels, c = Y[rows].argmax(axis=1), Y.shape[1]
     counts = np.bincount(labels, minlength=c)
-    prior = weight * np.bincount(scores.argmax(axis=1), minlength=c) / len(rows)
-    sampled = decide((counts + prior) / (len(labels) + weight)).copy()
+    prior = WEIGHT * np.bincount(scores.argmax(axis=1), minlength=c) / len(rows)
+    sampled = decide((counts + prior) / (len(labels) + WEIGHT)).copy()
     for k in np.flatnonzero(counts):
         others = counts - (np.arange(c) == k)
         same = np.flatnonzero(rows)[labels == k]
-        sampled[same] = decide((others + prior) / (len(labels) - 1 + weight))[same]
+        sampled[same] = decide((others + prior) / (len(labels) - 1 + WEIGHT))[same]
     return sampled
 
 

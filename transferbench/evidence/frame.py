@@ -62,7 +62,6 @@ class Cell:
     error          : standard error of the mean over the seeds; 0 for a deterministic method, NaN
                      for a single run of a random one.
     published_error: standard error of the published value; without a printed deviation, from ours.
-    unfinished     : True if too few runs finished.
     reason         : why too few runs finished.
     by_seed        : value by seed (None if the method takes none), the mean over domains.
     variance       : of the mean, caused by the choice of documents; see `_variance`.
@@ -84,7 +83,6 @@ class Cell:
     tolerance: float = math.nan
     error: float = math.nan
     published_error: float = 0.0
-    unfinished: bool = False
     reason: str = ""
     by_seed: Mapping[int | None, float] = field(default_factory=dict)
     variance: float = math.nan
@@ -108,8 +106,8 @@ class Cell:
         within: the difference is at most the tolerance; close: at most 2 standard errors of both
         sides; better or worse, by the direction of the measure; unavailable: too few runs finished.
         """
-        if self.unfinished or math.isnan(self.difference + self.tolerance):
-            return "unavailable" if self.unfinished else ""
+        if self.reason or math.isnan(self.difference + self.tolerance):
+            return "unavailable" if self.reason else ""
         # The difference of decimal fractions may exceed an equal tolerance in the last bit.
         excess = abs(self.difference) - self.tolerance
         if excess <= 1e-9 * self.tolerance:
@@ -289,7 +287,6 @@ def _cell(
         tolerance=math.nan if experiment.spec.figure else experiment.tolerance(row),
         error=standard_error(by_seed),
         published_error=experiment.published_error(row, column, std),
-        unfinished=bool(reason),
         reason=reason,
         by_seed=by_seed,
         variance=fmean(variances) if variances else math.nan,

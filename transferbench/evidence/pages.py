@@ -124,13 +124,6 @@ class Evidence:
             paths.append(figures.draw(self.experiment, self.points, folder))
         return paths
 
-    def outdated(self, folder: Path) -> list[Path]:
-        """Return the pages in the folder that differ from these.
-
-        Pictures are not compared: their bytes change with the version of the drawing library.
-        """
-        return changed_files(folder, self.texts())
-
     def _table(self) -> Page:
         spec, compared = self.experiment.spec, self.experiment.compared
         measures = tables.measures(self.experiment)

@@ -32,8 +32,7 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
 
     A column for each variant, then tasks and corpora, the numbers of rows and of their groups.
     mean: of the corpora's mean regrets, which weigh equally. low, high: its 95 per cent interval
-    over the corpora, NaN for one. worst: the largest regret of a row, worst_row. below_reference:
-    by how much the column is below the reference at most, negative if it never is. Then the mean
+    over the corpora, NaN for one. worst: the largest regret of a row, worst_row. Then the mean
     regret on each corpus. Rows in which a column has no finished run are left out.
     """
     spec = experiment.spec.regret
@@ -41,8 +40,7 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     means = to_frame(cells).pivot(index="row", columns="column", values="mean")
     candidates = experiment.spec.candidates
     judged = [*candidates, *spec.combined]
-    needed = list(dict.fromkeys([*judged, spec.reference]))
-    values = means.reindex(index=list(experiment.spec.rows), columns=needed).dropna()
+    values = means.reindex(index=list(experiment.spec.rows), columns=judged).dropna()
     corpus = pd.Series({row: experiment.corpus(row) for row in values.index}, dtype=object)
     best = values[candidates].max(axis=1)
     if len(spec.combined) > 1 and corpus.nunique() > 1:
@@ -52,7 +50,6 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
             chosen_setting = other.groupby(corpus).mean().mean().idxmin()
             values.loc[corpus == name, ELSEWHERE] = values[chosen_setting]
     regrets = values.rsub(best, axis=0)
-    below = values.rsub(values[spec.reference], axis=0)
     strategies = [(name, name, set(values.index)) for name in judged]
     for name in spec.combined:
         advised = {c.row for c in cells if c.column == name and _is_advised(c)}
@@ -71,11 +68,10 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
                 | {"tasks": len(chosen), "corpora": len(by_corpus), "mean": by_corpus.mean()}
                 | dict(interval(by_corpus))
                 | {"worst": own.max(), "worst_row": own.idxmax()}
-                | {"below_reference": below.loc[chosen, name].max()}
                 | by_corpus.to_dict()
             )
     columns = ["strategy", *experiment.spec.variants, "tasks", "corpora", "mean", "low", "high"]
-    columns += ["worst", "worst_row", "below_reference"]
+    columns += ["worst", "worst_row"]
     columns += dict.fromkeys(map(experiment.corpus, experiment.spec.rows))
     return pd.DataFrame(lines, columns=columns)
 

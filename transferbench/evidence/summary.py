@@ -56,7 +56,7 @@ class Group:
         """Return the cells with a value of ours, by row or by column."""
         cells: dict[str, list[Cell]] = {}
         for cell in self.cells:
-            if not cell.unfinished:
+            if not cell.reason:
                 cells.setdefault(getattr(cell, place), []).append(cell)
         return cells
 
@@ -108,13 +108,9 @@ def groups(evidence: Evidence, declared: bool) -> list[Group]:
     readings = {spec.columns[n].reading_of: n for n in spec.declared} if declared else {}
     cells = {(cell.row, cell.column): cell for cell in evidence.entries}
     by_measure: dict[str, list[Cell]] = {}
-    for (row, column), cell in cells.items():
-        if row not in spec.rows or column not in spec.columns or math.isnan(cell.published):
-            continue
-        if spec.rows[row].reading_of or spec.columns[column].reading_of or not cell.planned:
-            continue
-        shown = cells.get((row, readings.get(column, column)), cell)
-        by_measure.setdefault(cell.metric, []).append(replace(shown, column=column))
+    for cell in tables.judged(evidence.experiment, evidence.entries):
+        shown = cells.get((cell.row, readings.get(cell.column, cell.column)), cell)
+        by_measure.setdefault(cell.metric, []).append(replace(shown, column=cell.column))
     points = 1.0 if spec.unit == "percent" else 100.0
     return [Group(of_measure, spec.proposed, points) for of_measure in by_measure.values()]
 
@@ -143,7 +139,7 @@ def _row(label: str, judged: Sequence[Group], outcomes: Mapping[Outcome, int]) -
         abs(cell.difference) * group.percent
         for group in judged
         for cell in group.cells
-        if not cell.unfinished
+        if not cell.reason
     ]
     correlations = [c for group in judged if not math.isnan(c := group.correlation())]
     best = np.array([group.best() for group in judged] or [(0, 0, 0)]).sum(axis=0)

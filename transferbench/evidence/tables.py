@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from statistics import fmean
 
@@ -55,7 +55,7 @@ def _average(experiment: Experiment, label: str, cells: Sequence[Cell]) -> Cell:
     """
     seeds = set.intersection(*(set(c.by_seed) for c in cells))
     of_seeds = {seed: fmean(c.by_seed[seed] for c in cells) for seed in seeds}
-    lost = next((cell for cell in cells if cell.unfinished), None)
+    lost = next((cell for cell in cells if cell.reason), None)
     return Cell(
         row=label,
         column=cells[0].column,
@@ -67,7 +67,6 @@ def _average(experiment: Experiment, label: str, cells: Sequence[Cell]) -> Cell:
         tolerance=fmean(c.tolerance for c in cells),
         error=standard_error(of_seeds),
         published_error=math.hypot(*(c.published_error for c in cells)) / len(cells),
-        unfinished=lost is not None,
         reason=f"{lost.row} is unavailable" if lost else "",
     )
 
@@ -101,15 +100,19 @@ def totals(experiment: Experiment, entries: Iterable[Cell]) -> Counter[tuple[str
 
     Averages, second readings and a control of another experiment are not counted.
     """
-    spec, counts = experiment.spec, Counter[tuple[str, str]]()
-    for cell in [] if spec.control_of else entries:
-        row = spec.rows.get(cell.row)
-        if not row or row.reading_of or math.isnan(cell.published) or not cell.planned:
+    spec = experiment.spec
+    counted = [] if spec.control_of else judged(experiment, entries)
+    return Counter((spec.columns[cell.column].model, cell.verdict) for cell in counted)
+
+
+def judged(experiment: Experiment, entries: Iterable[Cell]) -> Iterator[Cell]:
+    """Yield the published cells, without averages and readings."""
+    rows, columns = experiment.spec.rows, experiment.spec.columns
+    for cell in entries:
+        if cell.row not in rows or not cell.planned or math.isnan(cell.published):
             continue
-        column = spec.columns[cell.column]
-        if not column.reading_of:
-            counts[column.model, cell.verdict] += 1
-    return counts
+        if not (rows[cell.row].reading_of or columns[cell.column].reading_of):
+            yield cell
 
 
 def value(experiment: Experiment, cell: Cell) -> Value:

@@ -120,8 +120,7 @@ def validate(data: Any, lines: LineMap) -> Schema:
     grouped = spec.units != "group" or all(row.group for row in spec.rows.values())
     errors.expect(grouped, "expected a group for every row.", "units")
     if spec.regret:
-        named = [spec.regret.reference, *spec.regret.combined]
-        errors.check_known("column", named, spec.columns, "regret")
+        errors.check_known("column", spec.regret.combined, spec.columns, "regret")
         message = "expected a column to choose: no control, and not in combined."
         errors.expect(spec.candidates, message, "regret")
     for key in ("proposed", "declared"):

@@ -179,10 +179,9 @@ class Regret(StrictModel):
     """Judge each column as the choice for every row, without labels of the target.
 
     The columns are the candidates for the best one, except controls and those `combined`, which
-    combine several methods. `reference` is the column that no choice should fall below.
+    combine several methods.
     """
 
-    reference: str
     combined: tuple[str, ...] = ()
 
 

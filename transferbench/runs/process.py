@@ -72,7 +72,8 @@ class RunProcess:
         if record is None and exitcode is not None:
             record = self.job.record("crashed", f"its process ended with code {exitcode}")
         if record is None and time.monotonic() > self._deadline:
-            record = self.job.timed_out()
+            seconds = self.job.limits.seconds
+            record = self.job.record("timeout", f"exceeded its limit of {seconds:g} s")
         return record and replace(record, output=excerpt(self._printed))
 
     def end(self) -> None:

@@ -20,12 +20,12 @@ FIRST = 10.0
 class ProgressBar:
     """Shows how many runs have ended, which one is running, and how long the others may take.
 
-    It is a bar on a terminal, else a line every PERIOD seconds. runs: all runs. shown: if false,
-    nothing is printed. expected: seconds of runs, as far as they are known; 0 if reused.
+    It is a bar on a terminal, else a line every PERIOD seconds. runs: all runs. expected: seconds
+    of runs, as far as they are known; 0 if reused.
     """
 
     def __init__(
-        self, runs: Iterable[Hashable], shown: bool, expected: Mapping[Any, float] | None = None
+        self, runs: Iterable[Hashable], expected: Mapping[Any, float] | None = None
     ) -> None:
         from tqdm import tqdm
 
@@ -37,12 +37,10 @@ class ProgressBar:
         self.preparing = ""
         self.begin = self.printed = monotonic()
         self.last_end = 0.0  # seconds after the begin
-        self.lines = shown and not sys.stderr.isatty()
+        self.lines = not sys.stderr.isatty()
         tqdm.monitor_interval = 0  # no thread
-        self.tqdm = tqdm(
-            total=self.total, leave=False, disable=None if shown else True,
-            bar_format="|{bar:20}| {desc}",
-        )  # fmt: skip
+        bar = "|{bar:20}| {desc}"
+        self.tqdm = tqdm(total=self.total, leave=False, disable=None, bar_format=bar)
 
     def close(self) -> None:
         """Remove the bar from the terminal."""

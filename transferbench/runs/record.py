@@ -252,10 +252,6 @@ class Job:
         """Return a record of this job, without measurements, as of now."""
         return Record.of(self.run, status, reason, self.built.facts.key)
 
-    def timed_out(self) -> Record:
-        """Return the record of this job if it exceeded its time limit."""
-        return self.record("timeout", f"exceeded its limit of {self.limits.seconds:g} s")
-
 
 def _identity(task: str, model: str, params: Mapping[str, Any], seed: int | None) -> Identity:
     return task, model, json.dumps(params, sort_keys=True), seed

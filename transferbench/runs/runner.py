@@ -51,7 +51,6 @@ def run(
     rerun: Rerun = "outdated",
     store: Store | None = None,
     place: Callable[[Run], Path | None] = lambda run: None,
-    progress: bool = True,
     expected: Mapping[Run, float] | None = None,
     on_record: Callable[[Run, Record], None] = lambda run, record: None,
 ) -> list[Record]:
@@ -61,7 +60,6 @@ def run(
     limits     : returns the limits of a run.
     store      : finished records, and where new ones go; by default that of single runs.
     place      : returns the file of a run's record, None for that of single runs.
-    progress   : show how many runs have ended, see `ProgressBar`.
     expected   : seconds that runs may take, for the progress.
     on_record  : called with each run and its record, stored or new.
 
@@ -89,7 +87,7 @@ def run(
         records[run] = record
         on_record(run, record)
 
-    with closing(ProgressBar(runs, progress, expected)) as bar:
+    with closing(ProgressBar(runs, expected)) as bar:
         for run in dict.fromkeys(runs):
             record = store.get(run, place(run))
             wanted = _wanted(run, store, rerun)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from transferbench.errors import UserError
-from transferbench.files import exclusive, file_mode, open_regular, write_text
+from transferbench.files import exclusive, file_mode, open_regular, reporting, write_text
 from transferbench.messages import MAX_REASON, printable
 from transferbench.runs.record import Identity, Record, Run
 
@@ -161,20 +161,15 @@ class Store:
         path, former = path or self.single, self.get(record.run)
         if former and former.finished > record.finished:
             record = replace(record, finished=former.finished)
-        with self.writing(path):
-            try:
-                with path.open("a+b") as file:
-                    torn, end = _torn_line(file), b""
-                    if torn and is_whole(torn):
-                        end = b"\n"
-                    elif torn:
-                        file.truncate(file.tell() - len(torn))
-                    file.write(end + to_json(record).encode() + b"\n")
-                    file.flush()
-                    os.fsync(file.fileno())
-            except OSError as error:
-                remedy = "free space there, or choose another --results"
-                raise UserError(f"cannot write {path}: {error.strerror}; {remedy}.") from error
+        with self.writing(path), path.open("a+b") as file:
+            torn, end = _torn_line(file), b""
+            if torn and is_whole(torn):
+                end = b"\n"
+            elif torn:
+                file.truncate(file.tell() - len(torn))
+            file.write(end + to_json(record).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
         _add(self.files.setdefault(path, {}), record)
 
     def arrange(self, path: Path, planned: Mapping[Run, Record]) -> None:
@@ -204,10 +199,6 @@ class Store:
     @contextmanager
     def writing(self, path: Path) -> Iterator[None]:
         """Let no other process write the file. Raise UserError if it cannot be written."""
-        with exclusive(path.with_name(".runs.lock"), lambda: None):
-            try:
-                file_mode(path)
-            except OSError as error:
-                message = f"cannot write {path}: {error.strerror}; choose another --results."
-                raise UserError(message) from None
+        with exclusive(path.with_name(".runs.lock"), lambda: None), reporting(path):
+            file_mode(path)
             yield
