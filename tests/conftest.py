@@ -43,9 +43,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def home(tmp_path, monkeypatch) -> Settings:
-    """Settings of a new user: empty folders, no settings file, no network, no committed results."""
+    """Settings of a new user: empty folders, no network, no committed results."""
     monkeypatch.setattr(Settings, "committed", tmp_path / "committed")
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     for name in ("DATA", "RESULTS", "MIRROR", "OFFLINE", "MAX_SIZE", "MAX_ARTEFACTS"):
         monkeypatch.delenv(f"TRANSFERBENCH_{name}", raising=False)
     return Settings(data=tmp_path / "data", results=tmp_path / "results", offline=True)

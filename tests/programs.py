@@ -41,7 +41,7 @@ class Home:
 
     def environment(self) -> dict[str, str]:
         env = {k: v for k, v in os.environ.items() if not k.startswith("TRANSFERBENCH_")}
-        return env | {"XDG_CONFIG_HOME": str(self.folder / "config"), "PYTHONPATH": str(ROOT)}
+        return env | {"PYTHONPATH": str(ROOT)}
 
 
 def commands(home: Home) -> list[tuple[object, ...]]:

@@ -60,7 +60,7 @@ def start(folder: Path, *options: str) -> subprocess.Popen[str]:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TRANSFERBENCH_")}
     return subprocess.Popen(
         [sys.executable, "-m", "transferbench", *folders, *reproduce],
-        env=environment | {"PYTHONPATH": str(ROOT), "XDG_CONFIG_HOME": str(folder)},
+        env=environment | {"PYTHONPATH": str(ROOT)},
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,

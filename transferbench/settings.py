@@ -1,13 +1,12 @@
-"""Settings: folders, mirrors and network, from defaults, a file, the environment and options.
+"""Settings: folders, mirrors and network, from defaults, the environment and options.
 
-Later ones win: built-in defaults, `config.yaml` in the user's configuration folder, the environment
-variables TRANSFERBENCH_DATA, TRANSFERBENCH_RESULTS, TRANSFERBENCH_MIRROR, TRANSFERBENCH_OFFLINE,
-TRANSFERBENCH_MAX_SIZE and TRANSFERBENCH_MAX_ARTEFACTS, then the command line. White space separates
-mirrors in the environment; write a path with a space into the settings file or give it by --mirror.
+Later ones win: built-in defaults, the environment variables TRANSFERBENCH_DATA,
+TRANSFERBENCH_RESULTS, TRANSFERBENCH_MIRROR, TRANSFERBENCH_OFFLINE, TRANSFERBENCH_MAX_SIZE and
+TRANSFERBENCH_MAX_ARTEFACTS, then the command line. White space separates mirrors in the
+environment; name a path with a space by --mirror.
 """
 
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -15,7 +14,6 @@ from typing import Annotated, Any, Self
 
 from annotated_types import Ge, Gt, Lt
 
-from transferbench.errors import unknown
 from transferbench.files import user_path
 from transferbench.parameters import convert
 
@@ -72,7 +70,7 @@ class Settings:
         return replace(self, **{k: v for k, v in changes.items() if v is not None})  # type: ignore[arg-type]
 
 
-#: Type of each setting in the settings file.
+#: Type of each setting, which its variable is converted to.
 TYPES: dict[str, Any] = {f.name: str if f.type is Path else f.type for f in fields(Settings)}
 
 
@@ -88,19 +86,14 @@ def experiments_dir() -> Path:
     return inside if inside.is_dir() else PACKAGE.parent / "experiments"
 
 
-def config_path() -> Path:
-    """Return the path of the user's settings file; it may not exist."""
-    return _users_folder("config") / "config.yaml"
-
-
-def _users_folder(kind: str) -> Path:
-    """Return the user's folder of a kind; in the current folder if the user has no home."""
+def _cache() -> Path:
+    """Return the user's cache folder; in the current folder if the user has no home."""
     import platformdirs
 
     try:
-        return Path(getattr(platformdirs, f"user_{kind}_dir")("transferbench", appauthor=False))
+        return platformdirs.user_cache_path("transferbench", appauthor=False)
     except RuntimeError:
-        return Path.cwd() / ".transferbench" / kind
+        return Path.cwd() / ".transferbench" / "cache"
 
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -109,44 +102,17 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
     Raises
     ------
     UserError
-        For an invalid settings file or variable.
+        For an invalid variable.
     """
     root, folder = checkout(), Path.cwd()
     # The committed results are those of work inside the checkout; other work has its own folder.
     inside = root is not None and folder.is_relative_to(root.resolve())
     results = (root if root and inside else folder) / "results"
-    defaults = Settings(data=root / "data" if root else _users_folder("cache"), results=results)
-    changes = _from_file(config_path())
+    defaults = Settings(data=root / "data" if root else _cache(), results=results)
+    changes: dict[str, object] = {}
     for name in TYPES:
         variable = f"TRANSFERBENCH_{'MIRROR' if name == 'mirrors' else name.upper()}"
         if text := environment.get(variable):
-            changes[name] = _convert(name, text.split() if name == "mirrors" else text, variable)
+            value = convert(text.split() if name == "mirrors" else text, TYPES[name], variable)
+            changes[name] = user_path(value) if TYPES[name] is str else value
     return defaults.replace(**changes)
-
-
-def _from_file(path: Path) -> dict[str, object]:
-    # Without right to the folder, as that of another user is, Path.is_file raises.
-    if not os.path.isfile(path):  # noqa: PTH113
-        return {}
-    if not os.access(path, os.R_OK):
-        warnings.warn(f"{path}: cannot be read and is left out", stacklevel=2)
-        return {}
-    from transferbench import strict_yaml
-
-    data, lines = strict_yaml.load(path)
-    if not isinstance(data, dict | None):
-        raise lines.error((), f"expected 'name: value' lines with {', '.join(TYPES)}.")
-    values: dict[str, object] = {}
-    for name, value in (data or {}).items():
-        with lines.at(name):
-            if name not in TYPES:
-                raise unknown("setting", f"{name}", TYPES)
-            single = name == "mirrors" and isinstance(value, str)
-            values[name] = _convert(name, [value] if single else value, name)
-    return values
-
-
-def _convert(name: str, value: object, what: str) -> object:
-    """Return the value of a setting as its type. Raise UserError, naming `what`, if it is not."""
-    converted = convert(value, TYPES[name], what)
-    return user_path(converted) if TYPES[name] is str else converted

@@ -105,7 +105,7 @@ def test_no_command_runs_what_is_planted_in_its_folders(tmp_path):
     todo = calls(tmp_path)
     assert {*todo} == {*cli.main.list_commands(None)}
     env = {k: v for k, v in os.environ.items() if not k.startswith("TRANSFERBENCH_")}
-    env |= {"XDG_CONFIG_HOME": str(tmp_path / "config"), "XDG_CACHE_HOME": str(here)}
+    env |= {"XDG_CACHE_HOME": str(here)}
     folders = ["--data", str(here / "data"), "--results", str(here / "results"), "--offline"]
     said = tmp_path / "said"
     for names in (["run", "reproduce"], [*todo]):

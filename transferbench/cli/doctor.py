@@ -8,13 +8,13 @@ import click
 
 from transferbench import __version__
 from transferbench.cli._terminal import echo
-from transferbench.settings import Settings, config_path
+from transferbench.settings import Settings
 
 
 @click.command()
 @click.pass_obj
 def command(settings: Settings) -> int:
-    """Show what is installed, and which folders, settings and mirrors are used.
+    """Show what is installed, and which folders and mirrors are used.
 
     The exit code is 1 if a folder cannot be written. `fetch --dry-run` shows where original files
     come from.
@@ -44,7 +44,6 @@ def command(settings: Settings) -> int:
         if not existing.is_dir() or not os.access(existing, os.W_OK):
             facts[name] += f": the folder cannot be written; choose another with --{name}."
             writable = False
-    facts["settings"] = f"{config_path()}{'' if config_path().is_file() else ' (none)'}"
     facts["mirrors"] = ", ".join(map(hide_passwords, settings.mirrors)) or "none"
     for name, text in facts.items():
         echo(f"{name:<10} {text}")
