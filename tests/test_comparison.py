@@ -164,7 +164,7 @@ def test_the_regrets_are_those_of_the_experiments():
     for m, (mean, worst) in evidence.BY_SAMPLE.items():
         of_tasks = table[table.labels == m]
         by_corpus = of_tasks.groupby("corpus").regret.mean()
-        assert (mean, worst) == pytest.approx((by_corpus.mean(), of_tasks.regret.max()), abs=0.05)
+        assert (mean, worst) == pytest.approx((by_corpus.mean(), of_tasks.regret.max()), abs=5e-4)
 
 
 def test_the_page_of_labelled_samples_is_made_of_its_lines_as_the_experiment_computes_them():

@@ -75,4 +75,4 @@ REGRETS = {
     ),
 }  # fmt: skip
 #: Labelled documents of a target → mean over the corpora, and worst, of the same points.
-BY_SAMPLE = {20: (-0.99, 9.33), 50: (-2.55, 4.00), 100: (-2.13, 1.33)}
+BY_SAMPLE = {20: (-0.995, 9.333), 50: (-2.553, 4.0), 100: (-2.127, 1.333)}

@@ -58,7 +58,7 @@ def main(
     offline: bool | None,
     debug: bool,
 ) -> None:
-    """Rebuild the experiments of five papers on nonnegative matrix tri-factorisation.
+    """Rebuild the experiments of five papers on transfer, multi-task and multi-label learning.
 
     \b
     transferbench run comp-vs-rec --model gcmf    one task, one model

@@ -44,7 +44,7 @@ class Execution:
 
     jobs: int = option(
         "--jobs", "-j", type=click.IntRange(1), default=1, show_default=True,
-        help="Runs at a time. Rare: --memory-limit.",
+        help="Runs at a time.",
     )  # fmt: skip
     threads: int | None = option(
         "--threads", type=click.IntRange(1), help="Threads of each run; results do not depend on "
@@ -52,7 +52,7 @@ class Execution:
     )  # fmt: skip
     time_limit: float | None = option("--time-limit", type=seconds, help="Seconds a run may take.")
     memory_limit: float | None = option(
-        "--memory-limit", metavar="GIB", hidden=True, type=click.FloatRange(0.001, 2**20),
+        "--memory-limit", metavar="GIB", type=click.FloatRange(0.001, 2**20),
         help="GiB of memory a run may take (enforced on Linux).",
     )  # fmt: skip
     rerun: Rerun = option(  # noqa: RUF009

@@ -175,14 +175,14 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
         claims = Value(
             " ".join(f"{n} {m}" for n, m in zip(one[12:], OUTCOMES.values(), strict=True))
         )
-        rows.append(
-            [one[0], f"{int(one[1]) - int(one[6])}", *agree, *map(Value, one[8:12]), claims]
-        )
-    heads = ["paper", "numbers compared", "agree, as written", "as we read it",
-             "median difference, points", "rank correlation",
-             "its method is best: in print", "here", "claims"]  # fmt: skip
+        written_agree, read_agree = agree
+        numbers = f"{int(one[1]) - int(one[6])}"
+        rows.append([one[0], numbers, written_agree, *map(Value, one[8:12]), claims, read_agree])
+    heads = ["paper", "numbers compared", "agree, as written", "median difference, points",
+             "rank correlation", "its method is best: in print", "here", "claims",
+             "agree, as we read it"]  # fmt: skip
     return [
-        words("summary", *rows[-1][1:4], *rows[-1][6:8]),
+        words("summary", *rows[-1][1:3], rows[-1][-1], *rows[-1][5:7]),
         Table("How far the papers reproduce", heads, rows),
         Section("As the papers are written", [words("totals"), written], folded=True),
         Section("As we read the papers", [words("declared"), declared], folded=True),

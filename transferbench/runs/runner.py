@@ -25,8 +25,11 @@ Rerun = Literal["missing", "outdated", "all"]
 
 
 def untraced(run: Run) -> bool:
-    """True for a model outside a package: what it imports or reads may change without its key."""
-    alone = models.is_external(run.model)
+    """True for a model outside a package: what it imports or reads may change without its key.
+
+    That of an estimator of scikit-learn has the version, which is enough.
+    """
+    alone = models.is_external(run.model) and not run.model.startswith("sklearn.")
     return alone or not (models.get(run.model).path.parent / "__init__.py").is_file()
 
 
