@@ -4,7 +4,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
 
@@ -102,12 +102,12 @@ def exclusive(lock: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     file_lock = FileLock(lock)
-    with reporting(lock):
+    with reporting(lock), suppress(Timeout):
         lock.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            file_lock.acquire(timeout=0)
-        except Timeout:
-            on_wait()
+        file_lock.acquire(timeout=0)
+    if not file_lock.is_locked:
+        on_wait()
+        with reporting(lock):
             file_lock.acquire()
     try:
         yield

@@ -17,9 +17,8 @@ OWN = [name for name, options in OPTIONS.items() if "path" in options]
 #: Built in other tests: embeddings take minutes, and need a library of an extra.
 EMBEDDED = [name for name in OPTIONS if name.startswith("embedded/")]
 #: Each takes long, all by the same code as the first, and every run checks its facts.
-LONG = [n for n in OPTIONS if n.endswith(("-bydate", "-19997")) or n.startswith(("amazon", "rcv1"))]
-FIRST = {name.split("/")[0]: name for name in reversed(LONG)}
-ALIKE = {*LONG} - {*FIRST.values()}
+FIRST = ("amazon/books-vs-dvd", "rcv1/subset1")
+ALIKE = [n for n in OPTIONS if n.startswith(("amazon/", "rcv1/")) and n not in FIRST]
 FETCHED = [name for name in OPTIONS if name not in {*OWN, *EMBEDDED, *ALIKE}]
 
 

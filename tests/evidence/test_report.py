@@ -34,7 +34,7 @@ def copied(names: tuple[str, ...], tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def results(tmp_path_factory) -> Path:
     """The committed results of a few experiments."""
-    return copied((*SOME, "transfer-scaling"), tmp_path_factory)
+    return copied((*SOME, "transfer-scaling", "multilabel"), tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
@@ -252,7 +252,7 @@ def test_badges_add_up_to_the_published_cells(results, pages):
 
 
 def test_the_values_come_first_and_what_is_read_less_is_folded(pages):
-    parts = ["summary", "filter", "claims"]
+    parts = ["summary", "filter", "boards", "claims"]
     index = [pages["index.html"].index(f'id="{name}"') for name in parts]
     assert index == sorted(index)
     shown, folded = pages[TABLE].split("<details", 1)

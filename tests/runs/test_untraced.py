@@ -81,7 +81,7 @@ def test_runs_of_a_lone_module_are_repeated_and_those_of_a_package_are_kept(here
         for name, path in (("inside", package / "inside.py"), ("alone", here / "reading.py"))
     }
     monkeypatch.setattr(models, "registry", lambda: known | {"lr": registered["lr"]})
-    names = ("inside", "lr", "sklearn.svm:SVC", "alone", "./package/inside.py", "mine.svm:SVC")
+    names = ("inside", "lr", "sklearn.svm:SVC", "alone", "sklearn.d/inside.py", "mine.svm:SVC")
     found = [runner.untraced(Run(Task.parse(TASK), name, {}, None)) for name in names]
     assert found == [False, False, False, True, True, True]
 

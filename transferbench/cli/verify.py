@@ -48,7 +48,7 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
         names = tuple(experiments.expand(names)) or have_run(settings)
         measured = verify.committed(names, settings)
         chosen, limits = verify.quickest(measured, seconds), Limits(60 + 30 * seconds)
-        # No experiment has a name with a dot.
+        # No name of an experiment starts with a dot.
         anew = settings.replace(results=Path(folder) / ".anew", max_artefacts=0)
         runs = list(chosen["run"].unique())
         records = runner.run(runs, anew, n_jobs=jobs, limits=lambda run: limits)

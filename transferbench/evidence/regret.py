@@ -39,7 +39,7 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     assert spec is not None
     means = to_frame(cells).pivot(index="row", columns="column", values="mean")
     candidates = experiment.spec.candidates
-    judged = [*candidates, *spec.combined]
+    judged = list(dict.fromkeys([*candidates, *spec.combined]))
     values = means.reindex(index=list(experiment.spec.rows), columns=judged).dropna()
     corpus = pd.Series({row: experiment.corpus(row) for row in values.index}, dtype=object)
     best = values[candidates].max(axis=1)

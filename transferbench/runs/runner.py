@@ -29,7 +29,7 @@ def untraced(run: Run) -> bool:
 
     That of an estimator of scikit-learn has the version, which is enough.
     """
-    alone = models.is_external(run.model) and not run.model.startswith("sklearn.")
+    alone = run.model.endswith(".py") or (":" in run.model and not run.model.startswith("sklearn."))
     return alone or not (models.get(run.model).path.parent / "__init__.py").is_file()
 
 
