@@ -1,4 +1,4 @@
-"""The pages of results, as text and in a browser; `make docs` makes those of all results."""
+"""The pages of all results, as text and in a browser."""
 
 from __future__ import annotations
 
@@ -260,6 +260,17 @@ def test_the_values_come_first_and_what_is_read_less_is_folded(pages):
     assert shown.index('class="results') < shown.index("<h2>Claims and what our runs show</h2>")
     for title in ("Readings", "Controls", "Verdicts", "Notes", "Methods and settings"):
         assert f"<summary><h2>{title}</h2>" in folded
+
+
+@pytest.mark.slow
+def test_the_pages_of_all_results():
+    """One test, so that they are made once."""
+    pages, errors = report.render(RESULTS)
+    assert not errors
+    test_a_page_needs_nothing_but_links_to_the_others(pages)
+    test_every_cell_and_claim_has_its_place(RESULTS, pages)
+    test_badges_add_up_to_the_published_cells(RESULTS, pages)
+    test_the_values_come_first_and_what_is_read_less_is_folded(pages)
 
 
 def test_the_field_of_any_page_searches_the_index(look, small):
