@@ -5,10 +5,11 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from transferbench import experiments
@@ -186,6 +187,11 @@ def _base64(path: Path) -> str:
 
 
 def _fill(template: str, **context: Any) -> str:
+    return _environment().get_template(template).render(context)
+
+
+@cache
+def _environment() -> Environment:
     environment = page.environment().overlay()
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     environment.filters |= {"address": address, "code": _code}
@@ -193,7 +199,7 @@ def _fill(template: str, **context: Any) -> str:
     environment.globals |= {
         "marks": MARKS | OUTCOMES, "verdict_marks": MARKS, "outcome_marks": OUTCOMES
     }  # fmt: skip
-    return environment.get_template(template).render(context)
+    return environment
 
 
 def _code(text: str) -> Markup:
