@@ -1,26 +1,26 @@
 """HiMLS with one to five layers on a GPU: the runs of himls-table13 with five, and a check.
 
     pip install cupy-cuda13x                            # or the CuPy of your CUDA
-    python experiments/himls_five_layers.py             # about 20 minutes; fits in gpu.csv are kept
+    python experiments/himls_five_layers.py             # fits in gpu.csv are kept
     python experiments/himls_five_layers.py --minutes 5
+    transferbench tables himls-table13                  # the tables, with the new runs
 
-With five layers, a run takes about 80 minutes of a CPU's core; a GPU takes one. The model's own
-code works on arrays of CuPy: this script replaces NumPy in its modules. The random numbers and the
-order of updates stay the same, the order of sums does not. In float64, both agree to nine digits
-after a few sweeps; over a hundred sweeps rounding grows. So fewer layers are fitted, too, in
-float32 and float64, and stand beside the recorded runs in results/himls-table13/gpu.md.
+With five layers, a run takes more than two hours of a CPU's core, and minutes of a GPU. The model's
+own code works on arrays of CuPy: this script replaces NumPy in its modules. The random numbers and
+the order of updates stay the same, the order of sums does not. What that changes, gpu.md in
+results/himls-table13 shows: fewer layers are fitted, too, in float32 and float64.
 
 The runs of the experiment with five layers are those in float32; their `versions` name the GPU.
-Both columns, as written and with at least one label, are decisions of one fit.
+Both columns, as written and with at least one label, come from one fit; only the decision differs.
 """
 
 import argparse
-import platform
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -37,7 +37,7 @@ from transferbench.core import hierarchy, losses, plsa, scale
 from transferbench.data import tasks
 from transferbench.models.multilabel import _layers, himls
 from transferbench.problem import Fit, Problem
-from transferbench.runs import store
+from transferbench.runs import store, worker
 from transferbench.runs.record import Record
 
 NAME = "himls-table13"
@@ -45,7 +45,16 @@ FILE = Path(__file__).parent.parent / "results" / NAME / "gpu.csv"
 RUNS = FILE.with_name("runs.jsonl")
 #: Clusters of five layers; fewer layers are the last of them.
 SIZES = (4000, 1000, 400, 100, 40)
-SEEDS = range(5)
+#: Columns of gpu.csv that name a fit.
+KEY = ("device", "layers", "dtype", "seed", "one_label")
+#: Processors and precisions, and the pairs of them that are compared.
+KINDS = tuple(product(("CPU", "GPU"), ("float32", "float64")))
+PAIRS = (
+    (("GPU", "float32"), ("CPU", "float32")),
+    (("GPU", "float64"), ("CPU", "float64")),
+    (("CPU", "float64"), ("CPU", "float32")),
+    (("GPU", "float64"), ("GPU", "float32")),
+)
 #: Functions that create an array from none: they do so on the GPU.
 CREATE = {"empty", "eye", "full", "ones", "zeros"}
 #: Numbers of a block of rows of P in `sampled_product`.
@@ -178,15 +187,19 @@ def first_layer_data(documents: Any, seen: Any, alpha: float) -> Any:
     return replace(data, X=tuple(map(to_gpu, data.X))), cupy.asarray(order)
 
 
-def train(documents: Any, *args: Any) -> numpy.ndarray:
+def train(
+    documents: Any, seen: Any, loss: Any, plan: Any, weights: Any, start: Any, on_sweep: Any = None
+) -> numpy.ndarray:
     """Run Algorithm 1 on the GPU; return scores on the host."""
-    *args, on_sweep = args
 
     def sweep(iteration: int, stack: Any, F: Any) -> None:
-        assert all(C.dtype == stack.data.X[0].dtype for C in stack.layers[0].C)
+        first = stack.layers[0]
+        assert {f.dtype for f in (*first.R, *first.C, *stack.M[0])} == {stack.data.X[0].dtype}
         on_sweep(iteration, stack, F.get())
 
-    return TRAIN(replace(documents, Y=cupy.asarray(documents.Y)), *args, sweep).get()
+    on_device = replace(documents, Y=cupy.asarray(documents.Y))
+    scores = TRAIN(on_device, seen, loss, plan, weights, start, sweep if on_sweep else None)
+    return cupy.asnumpy(scores)
 
 
 PLSA, TRAIN = plsa.plsa.__wrapped__, _layers.train
@@ -194,8 +207,8 @@ START_TOPICS, FIRST_LAYER_DATA = _layers.LayerPlan._topics, _layers.first_layer_
 BOTH = Either(numpy, cupy)
 REPLACED: list[tuple[Any, str, Any]] = [
     *((module, "np", BOTH) for module in (hierarchy, losses, plsa, scale, _layers)),
-    *((module, "entries", entries) for module in (losses, plsa, scale)),
-    *((module, "entry_rows", entry_rows) for module in (losses, plsa)),
+    (scale, "entries", entries),
+    (plsa, "entry_rows", entry_rows),
     *((module, "inner", inner) for module in (losses, scale)),
     *((module, "chain_product", chain_product) for module in (losses, hierarchy)),
     (losses, "sampled_product", sampled_product),
@@ -219,9 +232,9 @@ def cupy_for_numpy() -> Iterator[None]:
             setattr(owner, name, value)
 
 
-def fit(problem: Problem, params: dict[str, Any], seed: int) -> Fit:
-    """Return the fit of HiMLS on the GPU."""
-    with cupy_for_numpy():
+def fit(problem: Problem, params: dict[str, Any], seed: int, device: str = "GPU") -> Fit:
+    """Return the fit of HiMLS on the GPU or the CPU."""
+    with cupy_for_numpy() if device == "GPU" else nullcontext():
         return himls.fit(problem, **params, seed=seed)
 
 
@@ -233,33 +246,53 @@ def decided(found: Fit, one_label: bool) -> Fit:
 
 
 def page(table: pd.DataFrame, recorded: Iterable[Record]) -> str:
-    """Return F1 by layers: of recorded runs on a CPU, and of the fits on the GPU."""
+    """Return F1 by layers: of both processors and precisions, and differences at the same seed.
 
-    def cell(values: list[float]) -> str:
+    recorded: those of a CPU are taken, too.
+    """
+    f1: dict[tuple[Any, ...], dict[int, float]] = {}
+    for run in recorded:
+        if run.done and "cupy" not in run.versions and run.params["alpha"] == [0.01]:
+            key = run.params["ensure_one_label"], tuple(run.params["p"]), "CPU", "float32"
+            f1.setdefault(key, {})[run.seed or 0] = run.metrics[measures.ALL]["f1"]
+    for line in table.itertuples():
+        key = line.one_label, SIZES[-line.layers :], line.device, line.dtype
+        f1.setdefault(key, {})[line.seed] = line.f1
+
+    def mean(values: list[float]) -> str:
         spread = f" ± {stdev(values):.3f}" if len(values) > 1 else ""
         return f"{fmean(values):.3f}{spread} ({len(values)})" if values else "–"
 
-    rows = []
-    for (one_label, layers), part in table.groupby(["one_label", "layers"]):
-        wanted = {"p": list(SIZES[-layers:]), "alpha": [0.01], "ensure_one_label": one_label}
-        cpu = [
-            run.metrics[measures.ALL]["f1"]
-            for run in recorded
-            if run.done and "cupy" not in run.versions and wanted.items() <= run.params.items()
-        ]
-        gpu = [list(part.f1[part.dtype == dtype]) for dtype in ("float32", "float64")]
+    def extremes(values: list[float]) -> str:
+        values = [round(value, 3) + 0.0 for value in values]
+        ends = f"{min(values):+.3f} to {max(values):+.3f}" if len(values) > 1 else ""
+        text = f"{ends or f'{values[0]:+.3f}'} ({len(values)})" if values else "–"
+        return text.replace("-", "−")
+
+    means, differences = [], []
+    for one_label, layers in product((False, True), range(1, len(SIZES) + 1)):
+        of = {key[2:]: by for key, by in f1.items() if key[:2] == (one_label, SIZES[-layers:])}
         name = f"L = {layers}{' ≥ 1 label' if one_label else ''}"
-        rows.append(f"| {name} | {' | '.join(map(cell, (cpu, *gpu)))} |")
+        cells = [mean([*of.get(kind, {}).values()]) for kind in KINDS]
+        means.append(f"| {name} | {' | '.join(cells)} |")
+        pairs = [(of.get(a, {}), of.get(b, {})) for a, b in PAIRS]
+        cells = [extremes([a[seed] - b[seed] for seed in a if seed in b]) for a, b in pairs]
+        differences.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(
         [
-            "# himls-table13: HiMLS on a GPU",
+            "# himls-table13: HiMLS on a CPU and on a GPU",
             "",
-            "F1, mean ± standard deviation (number of seeds). The experiment's runs with five "
-            "layers are those on the GPU in float32, its others those on a CPU.",
+            "F1 over all test documents, mean ± standard deviation (number of seeds):",
             "",
-            "|  | CPU, float32 | GPU, float32 | GPU, float64 |",
-            "|---|---:|---:|---:|",
-            *rows,
+            f"|  | {' | '.join(map(', '.join, KINDS))} |",
+            f"|---|{'---:|' * len(KINDS)}",
+            *means,
+            "",
+            "Differences of F1 at the same seed, the least to the largest (number of seeds):",
+            "",
+            f"|  | {' | '.join(f'{a} {t} − {b} {u}' for (a, t), (b, u) in PAIRS)} |",
+            f"|---|{'---:|' * len(PAIRS)}",
+            *differences,
             "",
             "[All numbers](gpu.csv), computed by `experiments/himls_five_layers.py`",
             "",
@@ -275,31 +308,42 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60.0)
     end = time.monotonic() + 60 * parser.parse_args().minutes
     configuration = settings.load()
-    experiment = experiments.load(NAME)
     recorded = store.Store(configuration.results)
-    lines = pd.read_csv(FILE).to_dict("records") if FILE.is_file() else []
-    known = {(line["layers"], line["dtype"], line["seed"]) for line in lines}
-    runs = dict.fromkeys(planned.run for planned in experiment.runs())
+    runs = dict.fromkeys(planned.run for planned in experiments.load(NAME).runs())
     deep = {(r.seed, r.params["ensure_one_label"]): r for r in runs if r.params["p"] == SIZES}
     built = tasks.ensure_built(next(iter(runs)).task, configuration)
     problem, truth = tasks.read(built.path)
     scored = {name: int(rows.sum()) for name, rows in zip(truth.names, truth.scored, strict=True)}
-    gpu = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    versions = f"python {platform.python_version()}, numpy {numpy.__version__}"
-    versions += f", cupy {cupy.__version__}, {gpu}"
-    plan = [(n, t, s) for n in (5, 4, 3, 2, 1) for t in ("float32", "float64") for s in SEEDS]
-    for layers, dtype, seed in tqdm([key for key in plan if key not in known]):
+    lines = pd.read_csv(FILE).to_dict("records") if FILE.is_file() else []
+    known = {tuple(line[name] for name in KEY): line for line in lines}
+
+    def is_known(device: str, layers: int, dtype: str, seed: int) -> bool:
+        found = (device, layers, dtype, seed, True) in known
+        if (device, layers, dtype) != ("GPU", len(SIZES), "float32"):
+            return found
+        records = [(run, recorded.get(run, RUNS)) for (s, _), run in deep.items() if s == seed]
+        return found and all(record and record.is_current(run, None) for run, record in records)
+
+    plan = [("GPU", *rest) for rest in product((5, 4, 3, 2, 1), ("float32", "float64"), range(5))]
+    plan += [("CPU", 4, "float64", seed) for seed in range(3)]
+    for device, layers, dtype, seed in tqdm([key for key in plan if not is_known(*key)]):
         if time.monotonic() > end:
             break
         sizes = SIZES[-layers:]
-        found = fit(
-            problem, deep[seed, False].params | {"p": sizes, "q": sizes, "dtype": dtype}, seed
-        )
+        params = deep[seed, False].params | {"p": sizes, "q": sizes, "dtype": dtype}
+        begin = time.perf_counter()
+        found = fit(problem, params, seed, device)
+        seconds = round(time.perf_counter() - begin, 1)
+        versions = ", ".join(map(" ".join, worker.versions().items()))
+        if device == "GPU":
+            name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
+            versions += f", cupy {cupy.__version__}, {name}"
         for one_label in (False, True):
             metrics = measures.evaluate(decided(found, one_label), truth, problem)
-            place = {"layers": layers, "dtype": dtype, "seed": seed, "one_label": one_label}
-            lines.append(place | metrics[measures.ALL])
-            if (sizes, dtype) == (SIZES, "float32"):
+            key = device, layers, dtype, seed, one_label
+            costs = {"seconds": seconds, "versions": versions}
+            known[key] = dict(zip(KEY, key, strict=True)) | metrics[measures.ALL] | costs
+            if (device, sizes, dtype) == ("GPU", SIZES, "float32"):
                 record = replace(
                     Record.of(deep[seed, one_label], "done", data=built.facts.key),
                     metrics=metrics,
@@ -309,10 +353,11 @@ def main() -> None:
                     versions=versions,
                 )
                 recorded.append(record, RUNS)
-        table = pd.DataFrame(lines).sort_values(["layers", "dtype", "seed", "one_label"])
+        table = pd.DataFrame(known.values()).sort_values(list(KEY))
         table.to_csv(FILE, index=False, float_format="%.5g", lineterminator="\n")
-    text = page(pd.read_csv(FILE), store.read(RUNS).values())
-    FILE.with_suffix(".md").write_text(text, encoding="utf-8")
+    if known:
+        text = page(pd.read_csv(FILE), store.read(RUNS).values())
+        FILE.with_suffix(".md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
