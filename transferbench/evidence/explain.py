@@ -181,7 +181,7 @@ def since(cell: Cell, data: str) -> dict[str, str]:
     present_versions = worker.versions()
     then = [each.rpartition(" ") for each in cell.records[0].versions.split(", ")]
     changed = [
-        f"{n} {v} (here {present_versions.get(n)})"
+        f"{n} {v} (here {present_versions.get(n, 'none')})"
         for n, _, v in then
         if n and v != present_versions.get(n)
     ]
