@@ -42,7 +42,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 #: Part of every key and digest; change it with the format of the files or of the keys.
-FORMAT = 4
+FORMAT = 5
 #: Pattern of the names of artefacts; other files in their folder are the user's.
 NAMES = f"*-{'[0-9a-f]' * 32}.artefact"
 #: Libraries on which results depend.
@@ -73,13 +73,29 @@ class ArtefactCosts:
     Parameters
     ----------
     reused
-        Wall time in seconds; with it, the time of the block does not depend on the folder.
+        Wall time in seconds that it took to make them.
+    finding
+        Wall time in seconds that the block spent to find, read and write artefacts.
     peak_mib
         Largest resident memory of the processes that made them, in MiB.
     """
 
     reused: float = 0.0
+    finding: float = 0.0
     peak_mib: float = 0.0
+
+    def clock(self) -> float:
+        """Return a time in seconds, as if the block made all its artefacts itself."""
+        return time.perf_counter() + self.reused - self.finding
+
+    @contextmanager
+    def find(self) -> Iterator[None]:
+        """Count the time of the block as spent on finding artefacts."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.finding += time.perf_counter() - start
 
 
 def artefact(function: Callable[P, R]) -> Callable[P, R]:
@@ -137,26 +153,27 @@ class _Cache:
 
     def get(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Return the stored result of a call, or call the function and store its result."""
-        name = f"{function.__name__}-{self._key(function, args, kwargs)}.artefact"
-        store = self.store
-        with suppress(Exception):  # if it is missing, or whatever is wrong with the file
-            if isinstance(store, Folder):
-                result, cost, peak = read_value(store.path / name, function.__globals__)
-            else:
-                result, cost, peak = *store[name], 0.0
-            self.costs.reused += cost
-            self.costs.peak_mib = max(self.costs.peak_mib, peak)
-            return result
-        start = time.perf_counter() + self.costs.reused
+        store, costs = self.store, self.costs
+        with costs.find():
+            name = f"{function.__name__}-{self._key(function, args, kwargs)}.artefact"
+            with suppress(Exception):  # if it is missing, or whatever is wrong with the file
+                if isinstance(store, Folder):
+                    result, cost, peak = read_value(store.path / name, function.__globals__)
+                else:
+                    result, cost, peak = *store[name], 0.0
+                costs.reused += cost
+                costs.peak_mib = max(costs.peak_mib, peak)
+                return result
+        start = costs.clock()
         result = function(*args, **kwargs)
-        # Artefacts that the function itself reused count as if made here.
-        cost = time.perf_counter() + self.costs.reused - start
-        if not isinstance(store, Folder):
-            store[name] = result, cost
-        elif cost >= LEAST_SECONDS:
-            # A full disk, a folder that is read-only, a result of another type.
-            with suppress(UserError, MemoryError, NotImplementedError):
-                _write(store, name, result, cost)
+        cost = costs.clock() - start
+        with costs.find():
+            if not isinstance(store, Folder):
+                store[name] = result, cost
+            elif cost >= LEAST_SECONDS:
+                # A full disk, a folder that is read-only, a result of another type.
+                with suppress(UserError, MemoryError, NotImplementedError):
+                    _write(store, name, result, cost)
         return result
 
     def _key(

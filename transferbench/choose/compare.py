@@ -7,7 +7,6 @@ Labels of a target reach no model and no recommendation: `compare` does not rece
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -239,10 +238,10 @@ def fit_plan(problem: Problem, planned: FitPlan, memory: artefacts.Memory) -> En
         warnings.simplefilter("default")
         try:
             for seed in planned.seeds:
-                start = time.perf_counter()
                 with artefacts.use(memory) as costs:
+                    start = costs.clock()
                     fit = fit_in_tasks(problem, partial(fit_one, seed=seed))
-                seconds.append(time.perf_counter() - start + costs.reused)
+                seconds.append(costs.clock() - start)
                 if problem.family == "transfer" and fit.columns == "clusters":
                     return failed("it finds clusters, which have no names; choose another model")
                 fits.append(fit)
