@@ -75,15 +75,18 @@ def test_artefacts_change_no_result(perform, folder, monkeypatch):
 
 
 def test_the_time_to_find_artefacts_is_none_of_the_model(perform, folder, monkeypatch):
-    cost = perform(folder).seconds
-    key = artefacts._Cache._key
+    key, clock, late = artefacts._Cache._key, time.perf_counter, [0.0]
 
     def slow_key(*args):
-        time.sleep(1)
+        late[0] += 1000
         return key(*args)
 
+    monkeypatch.setattr(time, "perf_counter", lambda: clock() + late[0])
     monkeypatch.setattr(artefacts._Cache, "_key", slow_key)
-    assert perform(folder).seconds < cost + 3  # of four artefacts, a second each
+    for reused in (False, True):
+        record = perform(folder)
+        assert record.seconds < 1000 <= late[0]
+        assert (record.reused_seconds > 0) == reused
 
 
 def _full_disk(handle):
