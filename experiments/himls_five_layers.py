@@ -246,7 +246,7 @@ def decided(found: Fit, one_label: bool) -> Fit:
 
 
 def page(table: pd.DataFrame, recorded: Iterable[Record]) -> str:
-    """Return F1 by layers: of both processors and precisions, and differences at the same seed.
+    """Return F1 by layers, of each processor and precision, and differences at the same seed.
 
     recorded: those of a CPU are taken, too.
     """
@@ -269,14 +269,16 @@ def page(table: pd.DataFrame, recorded: Iterable[Record]) -> str:
         text = f"{ends or f'{values[0]:+.3f}'} ({len(values)})" if values else "–"
         return text.replace("-", "−")
 
+    kinds = [kind for kind in KINDS if any(key[2:] == kind for key in f1)]
+    pairs = [(a, b) for a, b in PAIRS if a in kinds and b in kinds]
     means, differences = [], []
     for one_label, layers in product((False, True), range(1, len(SIZES) + 1)):
         of = {key[2:]: by for key, by in f1.items() if key[:2] == (one_label, SIZES[-layers:])}
         name = f"L = {layers}{' ≥ 1 label' if one_label else ''}"
-        cells = [mean([*of.get(kind, {}).values()]) for kind in KINDS]
+        cells = [mean([*of.get(kind, {}).values()]) for kind in kinds]
         means.append(f"| {name} | {' | '.join(cells)} |")
-        pairs = [(of.get(a, {}), of.get(b, {})) for a, b in PAIRS]
-        cells = [extremes([a[seed] - b[seed] for seed in a if seed in b]) for a, b in pairs]
+        both = [(of.get(a, {}), of.get(b, {})) for a, b in pairs]
+        cells = [extremes([a[seed] - b[seed] for seed in a if seed in b]) for a, b in both]
         differences.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(
         [
@@ -284,14 +286,14 @@ def page(table: pd.DataFrame, recorded: Iterable[Record]) -> str:
             "",
             "F1 over all test documents, mean ± standard deviation (number of seeds):",
             "",
-            f"|  | {' | '.join(map(', '.join, KINDS))} |",
-            f"|---|{'---:|' * len(KINDS)}",
+            f"|  | {' | '.join(map(', '.join, kinds))} |",
+            f"|---|{'---:|' * len(kinds)}",
             *means,
             "",
             "Differences of F1 at the same seed, the least to the largest (number of seeds):",
             "",
-            f"|  | {' | '.join(f'{a} {t} − {b} {u}' for (a, t), (b, u) in PAIRS)} |",
-            f"|---|{'---:|' * len(PAIRS)}",
+            f"|  | {' | '.join(f'{a} {t} − {b} {u}' for (a, t), (b, u) in pairs)} |",
+            f"|---|{'---:|' * len(pairs)}",
             *differences,
             "",
             "[All numbers](gpu.csv), computed by `experiments/himls_five_layers.py`",
