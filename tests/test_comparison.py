@@ -13,7 +13,7 @@ from conftest import ROOT, make_problem
 
 from transferbench import datasets, experiments
 from transferbench.choose import compare, evidence, sample
-from transferbench.choose.advice import Choice, choose
+from transferbench.choose.advice import Choice, choose, choose_by_sample
 from transferbench.choose.compare import Comparison, Entry
 from transferbench.errors import Doubt
 from transferbench.evidence.regret import ELSEWHERE
@@ -223,6 +223,25 @@ def test_the_choice_by_a_sample_prefers_the_first_of_equals_and_corrects_its_opt
     assert found >= 0.6
     assert 0.5 * (found - 0.5) < best.optimism < 1.5 * (found - 0.5)
     assert [*sample.judge(judged(30, 40, 40), truth).right] == ["1", "2", "0"]
+
+
+def test_of_equally_good_models_the_first_is_taken_and_the_reason_says_so():
+    entries = {
+        name: replace(entry(), model=name, fits=(Fit(fit.scores + fit.scores),))
+        for name, fit in judged(30, 40, 40).items()
+    }
+    truth = Truth(
+        "transfer",
+        ("a", "b"),
+        ("s", "t"),
+        (np.tile([1.0, 0.0], (50, 1)),) * 2,
+        (np.zeros(50, bool), np.ones(50, bool)),
+    )
+    chosen = choose_by_sample(entries, truth)
+    assert chosen.model == "1"
+    assert "40 of 50 labelled documents (2 40, 0 30; of equally good ones it is" in str(chosen)
+    del entries["2"]
+    assert "equally" not in str(choose_by_sample(entries, truth))
 
 
 def test_consensus_takes_the_shares_of_the_sample_and_no_document_is_evidence_for_itself():

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from sphinx.addnodes import pending_xref
+from sphinx.addnodes import download_reference, pending_xref
 from sphinx.util.docutils import SphinxDirective
 
 from transferbench import datasets, models, parameters
@@ -15,6 +15,12 @@ from transferbench.evidence import report
 from transferbench.experiments.experiment import Schema
 
 RESULTS = Path(__file__).parent.parent.parent / "results"
+#: Files that pages link, which a clone has → the pages that the site makes of them.
+MADE = {
+    r"results/([\w-]+)/(?:table|figure)": "results/{}.html",
+    r"results/README()": "results/index.html",
+    r"transferbench/(models|datasets)/(?:\w+/)?(\w+)\.py": "reference/{}/{}.html",
+}
 PAGE = "# {}\n\n```{{eval-rst}}\n.. automodule:: {}\n\n.. autofunction:: {}\n```\n"
 TABLE = "\n## Tasks and files\n\n| name | content |\n|---|---|\n"
 
@@ -57,11 +63,14 @@ def to_rst(app: Any, what: str, name: str, thing: Any, options: Any, lines: list
     lines[:] = [*text.splitlines(), ""]
 
 
-def link_results(app: Any, doctree: nodes.document) -> None:
-    """Resolve the links to pages of results, which are no documents of the site."""
-    for node in list(doctree.findall(pending_xref)):
-        if re.fullmatch(r"(?:\.\./)*results/[\w-]+\.html", url := node["reftarget"]):
-            node.replace_self(nodes.reference("", "", *node, refuri=url))
+def link_made(app: Any, doctree: nodes.document) -> None:
+    """Replace links to files of MADE by links to their pages."""
+    up = "../" * app.env.docname.count("/")
+    for node in list(doctree.findall(lambda n: isinstance(n, pending_xref | download_reference))):
+        for file, page in MADE.items():
+            if found := re.search(f"/{file}$", node["reftarget"]):
+                url = up + page.format(*found.groups())
+                node.replace_self(nodes.reference("", "", *node, refuri=url))
 
 
 class Cells(SphinxDirective):
@@ -98,5 +107,5 @@ def setup(app: Any) -> None:
     app.connect("builder-inited", write_pages)
     app.connect("autodoc-process-docstring", to_rst, priority=400)  # numpydoc comes at 500
     app.add_directive("cells", Cells)
-    app.connect("doctree-read", link_results)
+    app.connect("doctree-read", link_made, priority=400)  # downloads are collected at 500
     app.connect("build-finished", write_results)

@@ -16,7 +16,7 @@ PAPERS = ROOT / "docs" / "papers"
 @pytest.mark.parametrize("paper", statistics.PAPERS)
 def test_the_page_of_a_paper_has_its_experiments(paper):
     text = (PAPERS / f"{paper}.md").read_text(encoding="utf-8")
-    linked = set(re.findall(r"\]\(\.\./results/([\w-]+)\.html\)", text))
+    linked = set(re.findall(r"\]\(\.\./\.\./results/([\w-]+)/\w+\.md\)", text))
     own = {name for name in experiments.names() if name.startswith(f"{paper}-")}
     assert own <= linked
     assert f"](../{statistics.NAME}.md)" in text

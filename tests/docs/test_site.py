@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from urllib.parse import unquote
 
 import pytest
 from conftest import ROOT
@@ -39,6 +41,12 @@ def test_the_search_returns_no_boilerplate():
         names = [index["docnames"][n] for n in (places if isinstance(places, list) else [places])]
         assert len(names) <= allowed, names
         assert "changelog" not in names
+
+
+def test_every_link_of_a_page_leads_to_a_file():
+    for page in SITE.rglob("*.html"):
+        for link in re.findall(r'href="([^"#:]+)(?:#[^"]*)?"', page.read_text("utf-8")):
+            assert (page.parent / unquote(link.partition("?")[0])).is_file(), (page, link)
 
 
 def test_each_page_links_the_results(browser):

@@ -123,15 +123,16 @@ def choose_by_sample(entries: Mapping[str, Entry], sample: Truth) -> Choice:
     m = judged.documents
     low, high = wilson(judged.accuracy, m)
     beside = ", ".join(f"{name} {count}" for name, count in others)
-    why = (
-        f"Why: it is right on {right} of {m} labelled documents{f' ({beside})' if beside else ''}."
-    )
+    why = f"Why: it is right on {right} of {m} labelled documents"
+    if others:
+        tie = "; of equally good ones it is the first" if others[0][1] == right else ""
+        why += f" ({beside}{tie})"
     less = f"; {100 * judged.optimism:.1f} points are taken off, as it is the best of {len(names)}"
     expect = (
         f"Expect an accuracy of {100 * judged.accuracy:.0f} % "
         f"(95 % interval: {100 * low:.0f} to {100 * high:.0f}{less if others else ''})."
     )
-    sentences = f"Recommended: {best}.", why, expect
+    sentences = f"Recommended: {best}.", f"{why}.", expect
     return Choice(best, sentences, _evidence(), (judged.accuracy, low, high))
 
 

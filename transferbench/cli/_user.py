@@ -76,7 +76,10 @@ class Files:
     )  # fmt: skip
     why: bool = option("--why", is_flag=True, help="Also print the evidence of the recommendation.")
     force: bool = option(
-        "--force", is_flag=True, help="Accept a worthless result; without it the exit code is 1."
+        "--force",
+        is_flag=True,
+        help="Accept a worthless result; without it the exit code is 1. Where no model is "
+        "recommended, `predict` uses logistic regression.",
     )
 
 

@@ -62,7 +62,7 @@ def command(
     _user.print_shares(loaded.problem, fits)
     _user.print_warnings(compared, entries)
     if not fits:
-        remedy = f"name a --model without auto, or --force takes {reference}"
+        remedy = f"name a model by --model, or add --force to use {reference}"
         raise Failure(f"{out} is not written; {remedy}.")
     first = next(iter(fits))
     if compared.is_worthless(first) and not user.force:

@@ -1,8 +1,8 @@
-"""20 Newsgroups, all-terms: 18,821 posts as Cachopo prepared them, and every paper's split.
+"""20 Newsgroups, all-terms: 18,821 posts as Cachopo prepared them; splits of GTL and SKADA-Bench.
 
 Lower-case letters only, the subject first, no other headers. A package index has this collection,
-so `gtl/<pair>` needs nothing else. It is not the one that the papers used: see `newsgroups_bydate`
-(MRTL, GTL by `zhuang`) and `newsgroups_19997` (DTL). Documents of a domain are in the order of the
+so `gtl/<pair>` needs nothing else. It is not the one that the papers used: see `newsgroups-bydate`
+(MRTL, GTL) and `newsgroups-19997` (DTL). Documents of a domain are in the order of the
 files, training part first.
 """
 

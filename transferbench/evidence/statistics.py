@@ -40,9 +40,12 @@ def entries(row: dict[str, Any]) -> list[dict[str, str]]:
 def of_task(task: str, domain: str | None = None, label: str | None = None) -> dict[str, Any]:
     """Return statistics of a task, of one domain or of one class of it, from the dataset's FACTS.
 
-    `groups` are the newsgroups that the domain or the class is made of.
+    `groups` are the newsgroups that the domain or the class is made of. A task that was never built
+    here, and so has no digest, has no statistics.
     """
     facts = datasets.facts(task)
+    if "digest" not in facts:
+        return {}
     documents, classes = facts["documents"], facts.get("classes", ())
     of_dataset = {"documents": documents[domain] if domain else sum(documents.values())}
     of_dataset |= {"classes": len(classes)} if classes else {}
