@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Self
 
@@ -57,16 +58,12 @@ class Entry:
 
     @property
     def blocks(self) -> list[Block]:
-        """The blocks of all pages on one page: the values, the claims, then what is folded."""
-        main, *others = self.pages
-        folded = [
-            Section(self.pages[name].title.capitalize(), self.pages[name].blocks, folded=True)
-            for name in others
-            if name != "claims"
-        ]
-        blocks = [*folded, *self.pages[main].blocks]
-        if claims := self.pages.get("claims"):
-            blocks.append(Section(claims.title.capitalize(), claims.blocks))
+        """The blocks of all pages on one page: board or regrets, values, claims, what is folded."""
+        main, *others = self.pages.values()
+        at = sum(1 for _ in takewhile(lambda block: isinstance(block, str), main.blocks))
+        sections = [Section(page.title.capitalize(), page.blocks) for page in others]
+        claims = [sections.pop()] if "claims" in self.pages else []
+        blocks = [*main.blocks[:at], *sections, *main.blocks[at:], *claims]
         return sorted(blocks, key=lambda block: isinstance(block, Section) and block.folded)
 
     @property

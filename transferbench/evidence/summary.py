@@ -173,7 +173,7 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
     for one, other in zip(written.texts()[1:], declared.texts()[1:], strict=True):
         agree = (Value(f"{int(each[2]) + int(each[3])} ({each[7]})") for each in (one, other))
         claims = Value(
-            " ".join(f"{n} {m}" for n, m in zip(one[12:], OUTCOMES.values(), strict=True))
+            " ".join(f"{n}\u00a0{m}" for n, m in zip(one[12:], OUTCOMES.values(), strict=True))
         )
         written_agree, read_agree = agree
         numbers = f"{int(one[1]) - int(one[6])}"
