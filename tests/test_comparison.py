@@ -242,6 +242,8 @@ def test_of_equally_good_models_the_first_is_taken_and_the_reason_says_so():
     assert "40 of 50 labelled documents (2 40, 0 30; of equally good ones it is" in str(chosen)
     del entries["2"]
     assert "equally" not in str(choose_by_sample(entries, truth))
+    entries["consensus"] = replace(entries["1"], model="consensus")
+    assert "of equally good ones it is preferred" in str(choose_by_sample(entries, truth))
 
 
 def test_consensus_takes_the_shares_of_the_sample_and_no_document_is_evidence_for_itself():

@@ -137,7 +137,7 @@ def test_without_advice_predict_writes_only_what_is_named_or_forced(call, folder
     code, out, err = call("predict", *FILES, "--out", "a.csv")
     assert (code, out) == (1, "No advice: all models differ.\n")
     assert err.splitlines()[-1] == (
-        "Error: a.csv is not written; name a model by --model, or add --force to use lr."
+        "Error: a.csv is not written; name a --model without auto, or add --force to use lr."
     )
     assert not (folder / "a.csv").exists()
     code, out, _ = call("predict", *FILES, "-m", "auto", "-m", "svm", "--out", "c.csv", "--force")

@@ -67,6 +67,12 @@ def test_a_page_needs_nothing_but_links_to_the_others(pages):
         assert "default-src 'none'" in text
 
 
+def test_a_board_comes_before_the_values_and_their_legend(pages):
+    page = pages["multilabel.html"]
+    places = [page.index(words) for words in (">Board<", "one run each", ">Methods<")]
+    assert places == sorted(places)
+
+
 def test_every_cell_and_claim_has_its_place(results, pages):
     for path in sorted(results.glob("*/runs.jsonl")):
         file = experiments.load(path.parent.name)

@@ -9,7 +9,7 @@ from statistics import fmean
 import pytest
 
 from transferbench import experiments
-from transferbench.evidence import summary
+from transferbench.evidence import statistics, summary
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.page import MARKS
 from transferbench.evidence.pages import Evidence
@@ -69,3 +69,8 @@ def test_readings_replace_columns_alone(known):
             for way in (True, False)
         ]
         assert places[0] == places[1]
+
+
+def test_a_task_that_was_never_built_has_no_statistics():
+    assert statistics.of_task("email-spam", "source") == {}
+    assert statistics.of_task("email-spam/inboxes", "user-1")["documents"] == 2500

@@ -125,7 +125,8 @@ def choose_by_sample(entries: Mapping[str, Entry], sample: Truth) -> Choice:
     beside = ", ".join(f"{name} {count}" for name, count in others)
     why = f"Why: it is right on {right} of {m} labelled documents"
     if others:
-        tie = "; of equally good ones it is the first" if others[0][1] == right else ""
+        reason = "preferred" if best == RECOMMENDED else "the first"
+        tie = f"; of equally good ones it is {reason}" if others[0][1] == right else ""
         why += f" ({beside}{tie})"
     less = f"; {100 * judged.optimism:.1f} points are taken off, as it is the best of {len(names)}"
     expect = (

@@ -78,8 +78,8 @@ class Files:
     force: bool = option(
         "--force",
         is_flag=True,
-        help="Accept a worthless result; without it the exit code is 1. Where no model is "
-        "recommended, `predict` uses logistic regression.",
+        help="Accept a worthless result; without it the exit code is 1. If no model is recommended "
+        "for single labels, `predict` takes the first one that is named, or logistic regression.",
     )
 
 

@@ -54,15 +54,15 @@ def command(
     entries = compared.entries
     if user.auto:
         best, reference = compared.choice.model, next(iter(entries))
-        instead = (user.named or [reference]) if user.force else []
-        chosen = [best, *user.named] if best else instead
+        instead = user.named or [reference]
+        chosen = [best, *user.named] if best else instead if user.force else []
         entries = {model: entries[model] for model in dict.fromkeys(chosen)}
         _user.print_choice(compared.choice, user.why)
     fits = {model: entry.fits[0] for model, entry in entries.items() if entry.fits}
     _user.print_shares(loaded.problem, fits)
     _user.print_warnings(compared, entries)
     if not fits:
-        remedy = f"name a model by --model, or add --force to use {reference}"
+        remedy = f"name a --model without auto, or add --force to use {instead[0]}"
         raise Failure(f"{out} is not written; {remedy}.")
     first = next(iter(fits))
     if compared.is_worthless(first) and not user.force:

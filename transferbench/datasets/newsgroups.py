@@ -1,4 +1,4 @@
-"""20 Newsgroups, all-terms: 18,821 posts as Cachopo prepared them; splits of GTL and SKADA-Bench.
+"""20 Newsgroups, all-terms: 18,821 posts as Cachopo prepared them; for GTL, MTC, SKADA-Bench.
 
 Lower-case letters only, the subject first, no other headers. A package index has this collection,
 so `gtl/<pair>` needs nothing else. It is not the one that the papers used: see `newsgroups-bydate`

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, Self
 
@@ -60,10 +59,10 @@ class Entry:
     def blocks(self) -> list[Block]:
         """The blocks of all pages on one page: board or regrets, values, claims, what is folded."""
         main, *others = self.pages.values()
-        at = sum(1 for _ in takewhile(lambda block: isinstance(block, str), main.blocks))
         sections = [Section(page.title.capitalize(), page.blocks) for page in others]
         claims = [sections.pop()] if "claims" in self.pages else []
-        blocks = [*main.blocks[:at], *sections, *main.blocks[at:], *claims]
+        # The first block names the source.
+        blocks = [*main.blocks[:1], *sections, *main.blocks[1:], *claims]
         return sorted(blocks, key=lambda block: isinstance(block, Section) and block.folded)
 
     @property
