@@ -140,7 +140,10 @@ def test_without_advice_predict_writes_only_what_is_named_or_forced(call, folder
         "Error: a.csv is not written; name a --model without auto, or add --force to use lr."
     )
     assert not (folder / "a.csv").exists()
-    code, out, _ = call("predict", *FILES, "-m", "auto", "-m", "svm", "--out", "c.csv", "--force")
+    named = "predict", *FILES, "-m", "auto", "-m", "svm", "--out", "c.csv"
+    code, _, err = call(*named)
+    assert (code, err.splitlines()[-1].endswith("or add --force to use svm.")) == (1, True)
+    code, out, _ = call(*named, "--force")
     assert (code, "shares by svm: " in out) == (0, True)
     code, out, err = call("compare", *FILES, "-m", "lr")
     assert (code, out.splitlines()[-1]) == (0, "No advice: all models differ.")

@@ -53,16 +53,16 @@ def command(
         return
     entries = compared.entries
     if user.auto:
-        best, reference = compared.choice.model, next(iter(entries))
-        instead = user.named or [reference]
-        chosen = [best, *user.named] if best else instead if user.force else []
-        entries = {model: entries[model] for model in dict.fromkeys(chosen)}
+        best = compared.choice.model
+        chosen = [best, *user.named] if best else user.named or [next(iter(entries))]
+        wanted = dict.fromkeys(chosen if best or user.force else ())
+        entries = {model: entries[model] for model in wanted}
         _user.print_choice(compared.choice, user.why)
     fits = {model: entry.fits[0] for model, entry in entries.items() if entry.fits}
     _user.print_shares(loaded.problem, fits)
     _user.print_warnings(compared, entries)
     if not fits:
-        remedy = f"name a --model without auto, or add --force to use {instead[0]}"
+        remedy = f"name a --model without auto, or add --force to use {chosen[0]}"
         raise Failure(f"{out} is not written; {remedy}.")
     first = next(iter(fits))
     if compared.is_worthless(first) and not user.force:
