@@ -33,7 +33,7 @@ INSTALL = $(BIN)/python -m pip install --disable-pip-version-check -q $(COMPILED
 	$(addprefix -c ,$(CONSTRAINTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-newest test-slow check tables verify report docs reproduce-all bench soak constraints clean
+.PHONY: help install run test test-newest test-slow check tables verify restamp report docs reproduce-all bench soak constraints clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 16
@@ -63,6 +63,9 @@ tables: $(VENV)/.installed  ## Fail if a committed table does not follow from th
 
 verify: $(VENV)/.installed  ## Repeat every model's quickest committed run and compare.
 	$(BIN)/transferbench verify --jobs $(JOBS)
+
+restamp: $(VENV)/.installed  ## Prove that code since the commit BASE gives equal results; finished runs then stay current.
+	$(BIN)/python -m transferbench.evidence.restamp $(or $(BASE),$(error name a commit: make restamp BASE=HEAD~1))
 
 report: $(VENV)/.installed  ## Write every result as a page: results/report/index.html.
 	$(BIN)/transferbench report

@@ -29,7 +29,7 @@ def write_runs(
         elif end is not None:
             fields = end if isinstance(end, dict) else {"metrics": {domain: {"accuracy": end}}}
             lines.append(replace(Record.of(planned.run, "done"), **fields))
-    (folder / store.NAME).write_text("".join(f"{store.to_json(line)}\n" for line in lines))
+    (folder / store.NAME).write_text("".join(f"{line.line}\n" for line in lines))
     return store.read(folder / store.NAME)
 
 

@@ -146,7 +146,7 @@ def write_disturbed(results: Path, rng: random.Random) -> int:
             lost = [r.run for r in records if saved[r.seed] and not is_written(known, r)]
             assert not lost, f"{len(lost)} saved runs were lost"
     assert len(path.read_bytes().splitlines()) == 2 * len(RECORDS), "runs were written twice"
-    known.arrange(path, {record.run: record for record in NEW})
+    known.rewrite_in_order(path, {record.run: record for record in NEW})
     assert len(path.read_bytes().splitlines()) == len(NEW)
     return kills
 

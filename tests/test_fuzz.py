@@ -17,7 +17,6 @@ from transferbench import experiments
 from transferbench.datasets import user
 from transferbench.errors import UserError
 from transferbench.runs import store
-from transferbench.runs.store import to_json
 from transferbench.userdata.load import documents_problem
 from transferbench.userdata.readers import read
 
@@ -81,7 +80,7 @@ READERS = {
     "user.jsonl": (documents, [JSONL]),
     "user.svm": (documents, [SVM]),
     "user.npz": (documents, []),
-    "runs.jsonl": (store.read, [to_json(each).encode() + b"\n" for each in (RECORDS[0], NEW[0])]),
+    "runs.jsonl": (store.read, [each.line.encode() + b"\n" for each in (RECORDS[0], NEW[0])]),
     "folder/views/one.csv": (views, [b"x,y\n1,2\n0,0.5\n3,1\n"]),
 }
 

@@ -41,10 +41,8 @@ PARTS = {
     # What the command line and Python users call.
     "api": {"models", "runs", "data", "datasets", "userdata", "choose", "experiments", "evidence"},
     "estimators": {"api", "choose", "data", "datasets", "userdata"},
-    "reproduce": {"data", "datasets", "evidence", "experiments", "runs"},
     "citing": {"models", "data", "datasets", "experiments", "evidence"},
     "bundle": {"models", "runs", "experiments", "evidence", "citing"},
-    "verify": {"models", "data", "experiments", "runs", "evidence"},
 }
 
 

@@ -3,11 +3,15 @@
 A fingerprint covers a module and, directly or through others, the modules of transferbench that it
 imports. For a plug-in in a package it also covers every file of that package. A plug-in alone in
 a folder without `__init__.py` has no others: its neighbours may be of other projects. As it may use
-them, its finished runs are repeated; see `runner.run`.
+them, its finished runs are repeated; see `runs.policy`.
+
+A change that moves no result changes fingerprints, too. `make restamp` proves it equal to earlier
+code, see `evidence.restamp`; runs of the earlier code then stay current.
 """
 
 import ast
 import hashlib
+import json
 import re
 from functools import cache
 from importlib.util import find_spec
@@ -15,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parent
+#: Proofs that code of models gives equal results, a line for each time that it was proved.
+EQUAL_CODE = PACKAGE / "equal_code.jsonl"
 #: Modules without influence on results: they name, check, fetch and store things.
 NOT_FINGERPRINTED = {
     *("artefacts", "data.fetch", "errors", "files", "messages"),
@@ -42,6 +48,26 @@ def fingerprint(path: Path) -> str:
             waiting += imported
     # Sorted by content, so the folder of the package does not matter.
     return hashlib.sha256("\n".join(sorted(texts.values())).encode()).hexdigest()[:16]
+
+
+def first_equal(model: str, code: str) -> str:
+    """Return the first fingerprint of a model's code that was proved equal to this one.
+
+    The proofs are lines of EQUAL_CODE, see `evidence.restamp`. Without one, return the fingerprint
+    itself.
+    """
+    return _equal_code().get((model, code), code)
+
+
+@cache
+def _equal_code() -> dict[tuple[str, str], str]:
+    """Return the first fingerprint by model and fingerprint."""
+    proofs = map(json.loads, EQUAL_CODE.read_text(encoding="utf-8").splitlines())
+    return {
+        (model, proved["equal"]): proved["code"]
+        for proof in proofs
+        for model, proved in proof["models"].items()
+    }
 
 
 def imports(tree: ast.AST) -> list[str]:

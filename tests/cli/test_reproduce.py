@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from small_experiment import PLAIN
 
-from transferbench import reproduce
 from transferbench.errors import UserError
 from transferbench.evidence import pages
+from transferbench.experiments.batch import PendingExperiment
 from transferbench.runs import store
 from transferbench.settings import Settings
 
@@ -91,13 +91,13 @@ def test_options_of_a_column_are_those_of_its_runs(call, home, write, tmp_path):
 
 def test_experiments_are_written_when_their_last_run_ends(call, home, write, monkeypatch):
     seen = []
-    whole = reproduce.Rebuild.write
+    whole = PendingExperiment.write
 
-    def written(self, records):
+    def written(self, records, write_pages):
         seen.append((self.name, sum(map(len, records.files.values()))))
-        return whole(self, records)
+        return whole(self, records, write_pages)
 
-    monkeypatch.setattr(reproduce.Rebuild, "write", written)
+    monkeypatch.setattr(PendingExperiment, "write", written)
     code, _, err = call("reproduce", write("one"), write("two", starts=3))
     assert code == 0, err
     assert seen == [("one", 2), ("two", 4)]

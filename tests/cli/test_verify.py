@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from transferbench import experiments, verify
+from transferbench import experiments
+from transferbench.evidence import verify
 from transferbench.runs.record import Record
 from transferbench.settings import Settings
 

@@ -13,10 +13,12 @@ import pytest
 from made_runs import cells_of, write_runs
 from small_experiment import GOOD, HEAD, PATH
 
-from transferbench import experiments, reproduce
+from transferbench import experiments
 from transferbench.evidence import pages, tables
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.page import MARKS, Section, Table, latex
+from transferbench.evidence.pages import write_pages
+from transferbench.experiments.batch import OVERHEAD, Batch
 
 FILE = experiments.read(GOOD, PATH)
 ROOT = Path(__file__).parent.parent.parent
@@ -284,10 +286,10 @@ def test_a_forecast_counts_the_process_of_a_run_but_not_what_was_reused(tmp_path
     cost = {"metrics": {"target": {"accuracy": 0.5}}, "seconds": 70.0}
     cost |= {"reused_seconds": 60.0}
     write_runs(home.results / "mine", file, lambda planned: cost)
-    batch = reproduce.Batch([file], home, None)
+    batch = Batch([file], home, None, write_pages)
     expected, _, seconds = batch.forecast("all")
-    each = 10 + reproduce.OVERHEAD
-    runs = batch.rebuilds[0].runs
+    each = 10 + OVERHEAD
+    runs = batch.pending[0].runs
     assert expected["seconds"]["mine"] == pytest.approx(each * len(runs))
     assert seconds == pytest.approx(dict.fromkeys(runs, each))
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from transferbench.data.tasks import Facts
+from transferbench import experiments
 from transferbench.errors import Doubt, UserError
+from transferbench.evidence.pages import write_pages
+from transferbench.experiments.batch import Batch
 from transferbench.runs import runner, store
 from transferbench.runs.record import Record, pack
 from transferbench.runs.store import Store
@@ -24,7 +28,16 @@ RECORD = Record(
     curve={"t": (0.25, 1 / 3)}, doubts=(Doubt("odd", target="t"),), seconds=1.5, peak_mib=100.0,
     versions="python 3.11.7", output="a \u202e mark",
 )  # fmt: skip
-FACTS = Facts("transfer", ("a",), {"t": 3}, {"t": [3]}, (2,), 4, 5.0, "digest")
+SMALL = """
+title: Small
+paper: {title: none, authors: none, venue: none, place: none}
+metric: accuracy
+repeats: 2
+rows: {one: {task: "generated/small:documents=60,features=40,words=9,classes=2"}}
+columns: {k-means: {model: kmeans}}
+published: {one: {k-means: 50.0}}
+tolerance: {value: 1.0, reason: none}
+"""
 
 
 FAILED = Record("generated/small", "m", {}, None, "failed", "why")
@@ -34,7 +47,7 @@ FAILED = Record("generated/small", "m", {}, None, "failed", "why")
 def test_a_record_is_read_back_as_it_was_written(home, record):
     Store(home.results).append(record)
     (found,) = store.read(home.results / store.NAME).values()
-    assert store.to_json(found) == store.to_json(record)
+    assert found.line == record.line
     assert found.run == replace(record.run, params=found.params)
     assert "\u202e" not in (home.results / store.NAME).read_text(encoding="utf-8")
 
@@ -59,11 +72,11 @@ def test_the_last_finished_record_of_a_run_counts(home):
 def test_published_runs_are_reused_whatever_the_code_is_now(home):
     published = home.results / "suite" / store.NAME
     Store(home.results).append(RECORD, published)
-    ways = {"outdated": True, "missing": True, "all": False}
-    for rerun, kept in ways.items():
+    ways = {"outdated": "", "missing": "", "all": "asked"}
+    for rerun, reason in ways.items():
         known = Store(home.results, committed=[published])
-        assert runner.done([RECORD.run], home, known, rerun=rerun) == [kept]
-    assert runner.done([RECORD.run], home, Store(home.results)) == [False]
+        assert runner.reasons([RECORD.run], home, known, rerun=rerun) == [reason]
+    assert runner.reasons([RECORD.run], home, Store(home.results)) == ["other code"]
 
 
 def test_a_torn_last_line_is_left_out_and_cut_before_the_next(home):
@@ -88,7 +101,7 @@ def test_a_whole_last_line_without_an_end_is_a_run(home):
 
 DAMAGED = [
     "{}", "[]", "", "<<<<<<< ours", '{"task": "t", "other": 1}', "\0",
-    *(store.to_json(RECORD).replace(then, now) for then, now in {
+    *(RECORD.line.replace(then, now) for then, now in {
         '"accuracy":0.3': '"accuracy":-5.3', "0.25,": f"1{'0' * 400},", "0.25": "NaN",
         '"seconds":1.5': '"seconds":1e999', '"seconds":1': '"seconds":-1', '{"t":3}': '{"t":"3"}',
         '"right":{"t":"': '"right":{"t":"!', '"right":{"t":': '"right":{"other":',
@@ -107,7 +120,7 @@ def test_a_damaged_line_is_an_error_with_its_number_which_a_store_repairs(home, 
     with pytest.raises(UserError, match=r"runs\.jsonl:1: not a run \(.+\); `reproduce`"):
         store.read(path)
     with pytest.warns(UserWarning, match=r"runs\.jsonl:1: not a run .* left out"):
-        Store(home.results).arrange(path, {RECORD.run: RECORD})
+        Store(home.results).rewrite_in_order(path, {RECORD.run: RECORD})
     assert path.read_text() == whole
 
 
@@ -115,7 +128,7 @@ def test_of_merged_lines_the_newest_finished_one_counts_and_a_clock_set_back_los
     new, old = (replace(RECORD, finished=f"202{n}-01-01T00:00:00Z", code=f"{n}") for n in (6, 5))
     path = home.results / store.NAME
     path.parent.mkdir()
-    path.write_text("".join(f"{store.to_json(r)}\n" for r in (new, old)))
+    path.write_text("".join(f"{r.line}\n" for r in (new, old)))
     for stored in (Store(home.results), Store(home.results)):
         assert stored.get(RECORD.run).code == "6"
     stored.append(replace(old, code="after the clock was set back"))
@@ -131,26 +144,55 @@ def test_a_file_is_arranged_as_planned_and_takes_runs_of_others(home):
     lost = replace(RECORD, seed=2, status="unavailable", reason="no data")
     planned = [replace(RECORD, seed=seed).run for seed in range(3)]
     records = {run: replace(lost, seed=run.seed) for run in planned}
-    Store(home.results).arrange(path, records)
+    Store(home.results).rewrite_in_order(path, records)
     found = store.read(path).values()
     assert [(r.seed, r.status) for r in found] == [
         (0, "done"), (1, "done"), (2, "unavailable"), (7, "done")
     ]  # fmt: skip
     before = path.stat().st_mtime_ns
-    Store(home.results).arrange(path, records)
+    Store(home.results).rewrite_in_order(path, records)
     assert path.stat().st_mtime_ns == before
 
 
-def test_a_record_is_current_while_data_and_code_are_the_same():
-    run = replace(RECORD.run, curve=False)
-    record = replace(RECORD, data=FACTS.key, code=run.code)
-    assert record.is_current(run, FACTS)
-    assert record.is_current(replace(run, curve=True), FACTS)
-    assert not replace(record, curve=None).is_current(replace(run, curve=True), FACTS)
-    for change in ({"code": "other"}, {"status": "failed"}):
-        assert not replace(record, **change).is_current(run, FACTS)
-    for change in ({"weight": 6.0}, {"digest": "other"}, {"files": ("a",)}):
-        assert not record.is_current(run, replace(FACTS, **change))
+def test_a_new_run_is_parsed_once_and_written_once(home, tmp_path, monkeypatch):
+    """Planned, performed, appended, put in order, shown: the line is made and read once."""
+    experiment = experiments.read(SMALL, tmp_path / "small.yaml")
+    counted = Counter()
+    monkeypatch.setattr(Record, "from_line", counting(Record.from_line, "parsed", counted))
+    make = counting(Record.line.func, "written", counted)
+    prop = cached_property(make)
+    prop.__set_name__(Record, "line")
+    monkeypatch.setattr(Record, "line", prop)
+    batch = Batch([experiment], home, None, write_pages)
+
+    def execute(runs, default_limits, **options):
+        return runner.run(runs, home, limits=default_limits, **options)
+
+    assert batch.run(execute, lambda *_, **__: None) == 0
+    assert counted == {"parsed": len(batch.first_of), "written": len(batch.first_of)}
+    assert len(store.read(home.results / "small" / store.NAME)) == len(batch.first_of)
+
+
+def counting(function, name: str, counted: Counter):
+    def call(*args):
+        counted[name] += 1
+        return function(*args)
+
+    return call
+
+
+def test_lines_of_another_process_survive_a_rewrite(home):
+    """The file is read again if it is not as this process left it."""
+    stored, path = Store(home.results), home.results / "mine" / store.NAME
+    stored.append(RECORD, path)
+    Store(home.results).append(replace(RECORD, seed=7), path)
+    stored.rewrite_in_order(path, {RECORD.run: RECORD})
+    assert [record.seed for record in store.read(path).values()] == [0, 7]
+    stored.append(replace(RECORD, seed=8), path)
+    Store(home.results).append(replace(RECORD, seed=9), path)
+    stored.append(replace(RECORD, seed=10), path)
+    stored.rewrite_in_order(path, {RECORD.run: RECORD})
+    assert [record.seed for record in store.read(path).values()] == [0, 7, 8, 9, 10]
 
 
 def test_the_last_finished_record_of_any_file_is_taken_and_a_curve_comes_first(home):
@@ -175,4 +217,4 @@ def test_a_place_that_cannot_be_written_is_one_error_before_any_run(home, place)
         Store(home.results).append(RECORD)
         path.chmod(0o444)
     with pytest.raises(UserError, match="cannot write"):
-        Store(home.results).probe()
+        Store(home.results).check_writable()

@@ -17,8 +17,7 @@ from transferbench.data import tasks
 from transferbench.data.tasks import Built, Facts, Task
 from transferbench.problem import Truth
 from transferbench.runs import worker
-from transferbench.runs.record import Job, Run
-from transferbench.runs.store import from_json
+from transferbench.runs.record import Job, Record, Run
 
 
 @pytest.fixture
@@ -33,7 +32,9 @@ def perform(home, monkeypatch):
         tasks.write(path := home.data / "small.task", problem, truth)
         built = Built(path, Facts.of(problem, right))
         changed = replace(run, params=run.params | params)
-        record = from_json(worker.perform(Job(changed, built, artefacts=folder), lambda line: None))
+        record = Record.from_line(
+            worker.run_job(Job(changed, built, artefacts=folder), lambda line: None)
+        )
         assert record.done, record.traceback
         return record
 
@@ -126,7 +127,7 @@ def test_the_recall_of_an_approximate_graph_reaches_the_record(tmp_path, monkeyp
         given = {"search": search} if search else {}
         params = parameters.resolve(models.load(model), given, model)
         job = Job(Run(Task("t"), model, params, None), built)
-        record = from_json(worker.perform(job, lambda line: None))
+        record = Record.from_line(worker.run_job(job, lambda line: None))
         assert record.diagnostics == expected
 
 
@@ -137,6 +138,6 @@ def test_the_scored_documents_of_each_measured_domain_are_counted(tmp_path):
     built = Built(tmp_path / "t", Facts.of(problem, truth))
     params = parameters.resolve(models.load("linear-svm"), {}, "linear-svm")
     job = Job(Run(Task("t"), "linear-svm", params, None), built)
-    record = from_json(worker.perform(job, print))
+    record = Record.from_line(worker.run_job(job, print))
     one, two = (int(rows.sum()) for rows in truth.scored[:2])
     assert record.documents == {"task-1": one, "task-2": two, "all": one + two}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from transferbench.runs.store import Store
 
 Seed = Annotated[int, Ge(0), Lt(2**32)]
-#: As `runner.Rerun`, without importing it.
+#: As `policy.Rerun`, without importing it.
 Rerun = Literal["missing", "outdated", "all"]
 #: Type of `--repeats`.
 REPEATS = click.IntRange(1, 1000)
@@ -62,7 +62,7 @@ class Execution:
     )  # fmt: skip
     dry_run: bool = option("--dry-run", is_flag=True, help="Only print what would run.")
 
-    def perform(
+    def run(
         self,
         runs: Sequence[Run],
         settings: Settings,
@@ -71,7 +71,7 @@ class Execution:
         on_record: Callable[[Run, Record], None] = lambda run, record: None,
         expected: Mapping[Run, float] | None = None,
         store: Store | None = None,
-        place: Callable[[Run], Path | None] = lambda run: None,
+        file_of: Callable[[Run], Path | None] = lambda run: None,
     ) -> list[Record]:
         """Return the records of the runs; with dry_run, print what would run and return none.
 
@@ -79,17 +79,17 @@ class Execution:
         `runner.run`.
         """
         from transferbench.runs import runner
+        from transferbench.runs.policy import REASONS, has_untracked_code
         from transferbench.runs.record import Limits
         from transferbench.runs.store import Store
 
         if self.dry_run:
             lines = [["task", "model", "seed", ""]]
             store = store or Store(settings.results, single=True)
-            done_runs = runner.done(runs, settings, store, place, self.rerun)
-            for run, done in zip(runs, done_runs, strict=True):
+            reasons = runner.reasons(runs, settings, store, file_of, self.rerun)
+            for run, reason in zip(runs, reasons, strict=True):
                 seed = "none" if run.seed is None else f"{run.seed}"
-                state = "done" if done else "to run"
-                lines.append([str(run.task), run.model, seed, state])
+                lines.append([str(run.task), run.model, seed, REASONS[reason]])
             echo_table(lines)
             return []
 
@@ -101,7 +101,7 @@ class Execution:
             threads = self.threads or default.threads
             return Limits(self.time_limit or default.seconds, memory, threads)
 
-        if self.rerun == "outdated" and any(map(runner.untraced, runs)):
+        if self.rerun == "outdated" and any(has_untracked_code(run.model) for run in runs):
             message = "runs of your files are repeated: what they use may change"
             say(f"{message}; --rerun missing keeps them", err=True)
         once = OncePrinter()
@@ -117,7 +117,7 @@ class Execution:
 
         return runner.run(
             runs, settings, n_jobs=self.jobs, limits=limits, rerun=self.rerun, on_record=report,
-            expected=expected, store=store, place=place,
+            expected=expected, store=store, file_of=file_of,
         )  # fmt: skip
 
 

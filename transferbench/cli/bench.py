@@ -43,11 +43,13 @@ def command(
     """
     import yaml
 
-    from transferbench import models, parameters, reproduce
-    from transferbench.cli.reproduce import perform
+    from transferbench import models, parameters
+    from transferbench.cli.reproduce import reproduce_batch
     from transferbench.errors import UserError, brief
     from transferbench.evidence import boards
     from transferbench.evidence.frame import read_cells
+    from transferbench.evidence.pages import write_pages
+    from transferbench.experiments.batch import Batch
     from transferbench.models.external import label as label_of
 
     base = experiments.load(suite)
@@ -70,7 +72,8 @@ def command(
     experiment = experiments.read(text, path, folder)
     if path.is_file() and name not in experiments.load(folder, settings.results).spec.columns:
         raise UserError(f"{path} is of another label than {brief(name)}; give another --label.")
-    code = perform(reproduce.Batch([experiment], settings, None), settings, execution)
+    batch = Batch([experiment], settings, None, write_pages)
+    code = reproduce_batch(batch, settings, execution)
     if execution.dry_run:
         return code
     cells = read_cells(experiment, settings.results / folder)

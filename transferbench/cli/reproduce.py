@@ -13,7 +13,7 @@ from transferbench.cli._terminal import echo, echo_table, say
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
-    from transferbench.reproduce import Batch
+    from transferbench.experiments.batch import Batch
 
 
 @click.command()
@@ -40,8 +40,10 @@ def command(
     results/EXPERIMENT/ is written as soon as its last run has ended; of several experiments, the
     quickest come first.
     """
-    from transferbench import experiments, reproduce
+    from transferbench import experiments
     from transferbench.errors import UserError
+    from transferbench.evidence.pages import write_pages
+    from transferbench.experiments.batch import Batch
 
     if names and everything:
         raise UserError("experiments and --all were both given; give one of them.")
@@ -50,10 +52,10 @@ def command(
         raise UserError(f"name {known}, or --all; `transferbench list experiments` lists them.")
     chosen = names or experiments.names()
     planned = [experiments.load(name, settings.results) for name in chosen]
-    return perform(reproduce.Batch(planned, settings, repeats), settings, execution)
+    return reproduce_batch(Batch(planned, settings, repeats, write_pages), settings, execution)
 
 
-def perform(batch: Batch, settings: Settings, execution: Execution) -> int:
+def reproduce_batch(batch: Batch, settings: Settings, execution: Execution) -> int:
     """Perform planned experiments, or print what would run; return the exit code."""
     from transferbench.files import exclusive
 
@@ -67,18 +69,18 @@ def perform(batch: Batch, settings: Settings, execution: Execution) -> int:
         say(sentence, err=True)
         if not expected["todo"].sum():
             say("--rerun all makes finished runs again; `verify` repeats a few", err=True)
-        return batch.perform(partial(execution.perform, settings=settings, expected=seconds), say)
+        return batch.run(partial(execution.run, settings=settings, expected=seconds), say)
 
 
 def _show(batch: Batch, execution: Execution) -> None:
     """Print what would run, a line for each experiment."""
     expected, sentence, _ = batch.forecast(execution.rerun)
     lines = [["experiment", "done", "to run", "minutes of one core"]]
-    for rebuild in batch.rebuilds:
-        one = expected.loc[rebuild.name]
+    for pending in batch.pending:
+        one = expected.loc[pending.name]
         unknown = f" + {one.unknown:.0f} unknown runs" if one.unknown else ""
         counts = [f"{one.finished:.0f}", f"{one.todo:.0f}"]
-        lines.append([rebuild.name, *counts, f"{one.seconds / 60:.1f}{unknown}"])
+        lines.append([pending.name, *counts, f"{one.seconds / 60:.1f}{unknown}"])
     echo_table(lines)
     echo(sentence)
     if execution.rerun != "outdated":

@@ -53,7 +53,7 @@ def command(
     from transferbench.data.tasks import ensure_built
     from transferbench.errors import UserError
     from transferbench.runs import runner
-    from transferbench.runs.store import NAME, to_json
+    from transferbench.runs.store import NAME
 
     if seeds and repeats:
         raise UserError("--seeds and --repeats were both given; give one of them.")
@@ -63,14 +63,14 @@ def command(
     is_transfer = models.get(names[0]).family == "transfer"
     if reference and is_transfer and not as_json and "lr" not in names:
         runs += runner.plan(task, "lr", {}, seeds)
-    records = execution.perform(runs, settings)
+    records = execution.run(runs, settings)
     if not records:  # a dry run
         return 0
     # Raises the error of a task that is unavailable.
     facts = ensure_built(runs[0].task, settings).facts
     if as_json:
         for record in records:
-            echo(to_json(record))
+            echo(record.line)
     else:
         sizes = ", ".join(f"{name} {count}" for name, count in facts.documents.items())
         echo(f"{records[0].task}: documents: {sizes}; features: {facts.features[0]}\n")

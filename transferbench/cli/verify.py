@@ -34,8 +34,9 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
     differ from each other. Runs whose data or optional library is unavailable are listed; they do
     not change the exit code unless no run is left.
     """
-    from transferbench import bundle, experiments, verify
+    from transferbench import bundle, experiments
     from transferbench.errors import UserError
+    from transferbench.evidence import verify
     from transferbench.runs import runner
     from transferbench.runs.record import Limits
     from transferbench.userdata.documents import check_files

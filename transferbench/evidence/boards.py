@@ -24,7 +24,7 @@ from transferbench.evidence.regret import interval
 from transferbench.experiments.experiment import MATTERS, Experiment
 from transferbench.measures import LOWER_IS_BETTER, significant
 
-FOLDER = "boards"
+FOLDER = experiments.BOARDS
 #: Status of a run that has not been performed.
 NOT_TRIED = {"missing", "unavailable"}
 

@@ -11,7 +11,13 @@ import pandas as pd
 from transferbench import experiments
 from transferbench.evidence import boards, claims, figures, regret, tables
 from transferbench.evidence.boards import Board
-from transferbench.evidence.frame import Cell, read_cells, table_columns
+from transferbench.evidence.frame import (
+    Cell,
+    observations,
+    read_cells,
+    summarise,
+    table_columns,
+)
 from transferbench.evidence.page import (
     Block,
     Page,
@@ -28,6 +34,7 @@ from transferbench.experiments.experiment import Experiment, Figure
 from transferbench.files import write_text
 from transferbench.measures import decimals
 from transferbench.messages import no_formula
+from transferbench.runs.record import Identity, Record
 
 
 @dataclass(frozen=True)
@@ -249,3 +256,14 @@ def changed_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
         for path, text in paths.items()
         if not path.is_file() or path.read_text("utf-8", "replace") != text
     ]
+
+
+def write_pages(
+    experiment: Experiment, folder: Path, records: Mapping[Identity, Record]
+) -> list[Path]:
+    """Write pages and pictures of an experiment, made of its records; return their paths.
+
+    Raise UserError if a file cannot be written.
+    """
+    cells = summarise(experiment, observations(experiment, records))
+    return Evidence.of(experiment, cells, folder.parent).write(folder)

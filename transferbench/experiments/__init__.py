@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SUFFIXES = (".yaml", ".yml")
 #: The copy of the user's own file in its folder of results.
 COPY = "experiment.yaml"
+#: The folder of boards in a folder of results.
+BOARDS = "boards"
 #: A published table, figure, part of a figure or sentence; the group is the paper's short name.
 PUBLISHED = re.compile(r"(\w+)-(?:(?:table|figure)\d+[a-z]?|text-\w+)")
 #: A name of a user's file that is also that of a folder.

@@ -15,7 +15,7 @@ from transferbench.runs.record import Job, OnProgress, Record, Run
 PAUSE = 0.1
 
 
-def perform(
+def run_jobs(
     jobs: Iterable[Job], n_jobs: int, on_progress: OnProgress
 ) -> Generator[tuple[Run, Record]]:
     """Perform `n_jobs` jobs at a time; yield the record of each as it ends, in any order.

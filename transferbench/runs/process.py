@@ -24,7 +24,6 @@ from typing import Any
 
 from transferbench.messages import EXCERPT_BYTES, excerpt
 from transferbench.runs.record import Job, OnProgress, Record
-from transferbench.runs.store import from_json
 
 #: Imported once by the server, so that runs need not import them.
 PRELOAD = (
@@ -96,7 +95,7 @@ class RunProcess:
                     case [int(iteration), int(planned)]:
                         on_progress(self.job.run, iteration, planned)
                     case dict():
-                        return from_json(line)
+                        return Record.from_line(line)
         return None
 
     def _receive(self, source: socket) -> bytes:
@@ -111,7 +110,7 @@ class RunProcess:
 
 def _main(job: Job, lines: socket, output: socket) -> None:
     """Perform the job; called in the process, which ends here."""
-    from transferbench.runs.worker import perform
+    from transferbench.runs.worker import run_job
 
     multiprocessing.current_process().daemon = False  # it may have children
     if sys.platform != "win32":
@@ -131,7 +130,7 @@ def _main(job: Job, lines: socket, output: socket) -> None:
         lines.sendall(f"\n{line}\n".encode())
 
     send("")  # the time of the run starts
-    line = perform(job, send)
+    line = run_job(job, send)
     flush()
     send(line)
     os._exit(0)

@@ -11,18 +11,22 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
-from typing import Annotated, Any, Literal, Protocol, Self
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
 
 import numpy as np
 from annotated_types import Ge, Le, Lt
 
 from transferbench import models
 from transferbench.artefacts import Folder
-from transferbench.data.tasks import Built, Facts, Task
+from transferbench.data.tasks import Built, Task
 from transferbench.errors import Doubt
-from transferbench.fingerprint import PACKAGE, fingerprint
+from transferbench.fingerprint import PACKAGE, fingerprint, first_equal
+from transferbench.messages import printable
 from transferbench.parameters import Positive
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 Status = Literal["done", "failed", "crashed", "timeout", "memory", "unavailable", "missing"]
 #: A measure; sums of the explained variance are rounded.
@@ -77,9 +81,13 @@ class Run:
 
     @property
     def code(self) -> str:
-        """Fingerprint of the code of model and measures, and of what they import."""
+        """Fingerprint of the code of model and measures, and of what they import.
+
+        Of code that was proved equal to earlier code, it is the fingerprint of the first.
+        """
         parts = models.code(self.model), fingerprint(PACKAGE / "measures.py")
-        return hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
+        code = hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
+        return first_equal(self.model, code)
 
 
 @dataclass(frozen=True)
@@ -170,6 +178,19 @@ class Record:
         planned = (str(run.task), run.model, run.params, run.seed)
         return cls(*planned, status, reason, data=data, code=run.code, finished=now())
 
+    @classmethod
+    def from_line(cls, line: str | bytes) -> "Record":
+        """Return the record of a line. Raise ValueError if it is none of this version."""
+        record = _adapter().validate_json(line)
+        for domain in record.right:
+            record.bits(domain)
+        return record
+
+    @cached_property
+    def line(self) -> str:
+        """The record as a line of JSON without its empty fields."""
+        return printable(_adapter().dump_json(self, exclude_defaults=True).decode())
+
     @property
     def done(self) -> bool:
         """True if the run finished and was scored."""
@@ -210,19 +231,19 @@ class Record:
             raise ValueError("right: not of as many documents as were scored")
         return found
 
-    def is_current(self, run: Run, facts: Facts | None) -> bool:
-        """True if performing the run now would give this record again.
-
-        It finished on these facts, with the present code, and has the curve that the run asks for.
-        New versions of libraries do not repeat finished runs. facts: None if the task is not built;
-        its data then count as unchanged.
-        """
-        same = self.done and self.code == run.code and self.has_curve(run)
-        return same and (facts is None or self.data == facts.key)
-
     def has_curve(self, run: Run) -> bool:
         """True if the record has the curve that a run may ask for."""
         return self.curve is not None or not run.curve
+
+
+@cache
+def _adapter() -> "TypeAdapter[Record]":
+    from pydantic import ConfigDict, TypeAdapter
+
+    Record.__pydantic_config__ = ConfigDict(  # type: ignore[attr-defined]
+        extra="forbid", strict=True, allow_inf_nan=False, ser_json_inf_nan="null"
+    )
+    return TypeAdapter(Record)
 
 
 class OnProgress(Protocol):

@@ -8,44 +8,18 @@ run survives whatever kills its process. `pandas.read_json(path, lines=True)` re
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from transferbench.errors import UserError
 from transferbench.files import exclusive, file_mode, open_regular, reporting, write_text
-from transferbench.messages import MAX_REASON, printable
+from transferbench.messages import MAX_REASON
 from transferbench.runs.record import Identity, Record, Run
 
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
 NAME = "runs.jsonl"
-
-
-@cache
-def _adapter() -> "TypeAdapter[Record]":
-    from pydantic import ConfigDict, TypeAdapter
-
-    Record.__pydantic_config__ = ConfigDict(  # type: ignore[attr-defined]
-        extra="forbid", strict=True, allow_inf_nan=False, ser_json_inf_nan="null"
-    )
-    return TypeAdapter(Record)
-
-
-def to_json(record: Record) -> str:
-    """Return a record as a line of JSON without its empty fields."""
-    return printable(_adapter().dump_json(record, exclude_defaults=True).decode())
-
-
-def from_json(line: str | bytes) -> Record:
-    """Return the record of a line. Raise ValueError if it is none of this version."""
-    record = _adapter().validate_json(line)
-    for domain in record.right:
-        record.bits(domain)
-    return record
 
 
 def read(path: Path, *, repair: bool = False) -> dict[Identity, Record]:
@@ -64,7 +38,7 @@ def read(path: Path, *, repair: bool = False) -> dict[Identity, Record]:
     records: dict[Identity, Record] = {}
     for number, line in enumerate([*lines, torn] if torn else lines, start=1):
         try:
-            _add(records, from_json(line))
+            _add(records, Record.from_line(line))
         except ValueError as error:
             message = f"{path}:{number}: not a run ({_why(error)})"
             if number > len(lines):
@@ -89,7 +63,7 @@ def _why(error: ValueError) -> str:
 def is_whole(line: bytes) -> bool:
     """True if a line without an end is a record."""
     try:
-        from_json(line)
+        Record.from_line(line)
     except ValueError:
         return False
     return True
@@ -106,7 +80,7 @@ def _torn_line(file: IO[bytes]) -> bytes:
 
 
 def _add(records: dict[Identity, Record], record: Record) -> None:
-    """Add a record unless it would replace a finished one that is newer, or by an unfinished one.
+    """Keep the newest finished record of each run, or else the last one.
 
     The lines of a file are not always in order of time: a merge of two branches joins them.
     """
@@ -118,8 +92,14 @@ def _add(records: dict[Identity, Record], record: Record) -> None:
 class Store:
     """The runs in a folder of results.
 
-    single: True for the file of single runs alone; else all files. committed: files of published
-    results, whose runs count as current whatever the code is now.
+    Parameters
+    ----------
+    results
+        The folder.
+    single
+        If true, read the file of single runs alone; else all files.
+    committed
+        Files of published results, whose runs count as current whatever the code is now.
     """
 
     def __init__(
@@ -131,15 +111,16 @@ class Store:
         self._others = [path for folder in folders for path in sorted(folder.glob(f"*/{NAME}"))]
         self._committed = list(committed)
         self._others += self._committed
+        self._read_at: dict[Path, tuple[int, int] | None] = {}
 
     @cached_property
     def files(self) -> dict[Path, dict[Identity, Record]]:
         """Records by file."""
         paths = dict.fromkeys([self.single, *self._others])
-        return {path: read(path, repair=True) for path in paths if path.is_file()}
+        return {path: self._read(path) for path in paths if path.is_file()}
 
     def is_published(self, run: Run) -> bool:
-        """True if a committed file has a finished record of the run."""
+        """Return True if a committed file has a finished record of the run."""
         found = (self.files[path].get(run.identity) for path in self._committed)
         return any(record and record.done for record in found)
 
@@ -153,45 +134,61 @@ class Store:
         done = [record for record in known if record and record.done]
         return max(done, key=lambda r: (r.has_curve(run), r.finished), default=own)
 
-    def append(self, record: Record, path: Path | None = None) -> None:
-        """Append a record to a file. Raise UserError if it cannot be written.
+    def append(self, record: Record, path: Path | None = None) -> Record:
+        """Append a record to a file and return it. Raise UserError if it cannot be written.
 
-        If the clock was set back, it is finished when the former record of its run was.
+        Times never decrease: after a clock change the former time of the run is used.
         """
         path, former = path or self.single, self.get(record.run)
         if former and former.finished > record.finished:
             record = replace(record, finished=former.finished)
-        with self.writing(path), path.open("a+b") as file:
-            torn, end = _torn_line(file), b""
-            if torn and is_whole(torn):
-                end = b"\n"
-            elif torn:
-                file.truncate(file.tell() - len(torn))
-            file.write(end + to_json(record).encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        with self.writing(path):
+            # Without lines of another process, what is known of the file stays right.
+            is_known = self._read_at.get(path) == _version(path)
+            with path.open("a+b") as file:
+                torn, end = _torn_line(file), b""
+                if torn and is_whole(torn):
+                    end = b"\n"
+                elif torn:
+                    file.truncate(file.tell() - len(torn))
+                file.write(end + record.line.encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            self._read_at[path] = _version(path) if is_known else None
         _add(self.files.setdefault(path, {}), record)
+        return record
 
-    def arrange(self, path: Path, planned: Mapping[Run, Record]) -> None:
+    def rewrite_in_order(self, path: Path, planned: Mapping[Run, Record]) -> dict[Identity, Record]:
         """Give a file one line for each run, the planned ones first in their order.
 
-        planned: runs with their records; an unfinished one gives way to a finished one of any
-        file. A file that is in order stays as it is.
+        A file that is in order stays as it is.
+
+        Parameters
+        ----------
+        planned
+            Runs with their records; an unfinished one gives way to a finished one of any file.
+
+        Returns
+        -------
+        dict
+            The records of the file.
         """
         with self.writing(path):
-            former = read(path, repair=True) if path.is_file() else {}
-            self.files[path] = former
+            if self._read_at.get(path) != _version(path):
+                self.files[path] = self._read(path) if path.is_file() else {}
+            former = self.files.get(path, {})
             records = {
                 run.identity: record if record.done else self.get(run, path) or record
                 for run, record in planned.items()
             }
             records |= {key: each for key, each in former.items() if key not in records}
-            text = "".join(f"{to_json(record)}\n" for record in records.values())
+            text = "".join(f"{record.line}\n" for record in records.values())
             if not path.is_file() or path.read_bytes() != text.encode():
                 write_text(path, text)
-            self.files[path] = records
+            self.files[path], self._read_at[path] = records, _version(path)
+        return records
 
-    def probe(self, path: Path | None = None) -> None:
+    def check_writable(self, path: Path | None = None) -> None:
         """Raise UserError if records cannot be written; called before any run starts."""
         with self.writing(path or self.single):
             pass
@@ -202,3 +199,16 @@ class Store:
         with exclusive(path.with_name(".runs.lock"), lambda: None), reporting(path):
             file_mode(path)
             yield
+
+    def _read(self, path: Path) -> dict[Identity, Record]:
+        """Return the records of a file without its damaged lines."""
+        self._read_at[path] = _version(path)
+        return read(path, repair=True)
+
+
+def _version(path: Path) -> tuple[int, int] | None:
+    """Return size and time of a file, by which a change shows; None if there is none."""
+    with suppress(OSError):
+        found = path.stat()
+        return found.st_size, found.st_mtime_ns
+    return None

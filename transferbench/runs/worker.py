@@ -36,7 +36,7 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | libraries
 
 
-def perform(job: Job, send: Send) -> str:
+def run_job(job: Job, send: Send) -> str:
     """Return the record of a run as a line; an error becomes its status and reason.
 
     send: takes progress, a line `[iteration, planned]`.

@@ -1,11 +1,11 @@
-"""Rebuild experiments: plan their runs, perform them as one batch, write each experiment's results.
+"""Rebuild experiments: plan their runs, perform them together, write each experiment's results.
 
 An experiment is written as soon as its last run has ended.
 """
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -14,13 +14,12 @@ import pandas as pd
 
 from transferbench import experiments
 from transferbench.errors import UserError
-from transferbench.evidence import boards, pages
 from transferbench.experiments.experiment import Experiment
 from transferbench.files import file_mode, write_text
 from transferbench.messages import counted, duration
 from transferbench.runs import runner, store
-from transferbench.runs.record import Limits, Record, Run
-from transferbench.runs.runner import Rerun
+from transferbench.runs.policy import Rerun
+from transferbench.runs.record import Identity, Limits, Record, Run
 from transferbench.runs.store import Store
 from transferbench.settings import Settings
 
@@ -28,19 +27,38 @@ from transferbench.settings import Settings
 PrintLine = Callable[..., None]
 #: Performs runs, each within its stated limits, and calls on_record for each.
 Execute = Callable[..., list[Record]]
+#: Writes the pages of an experiment, made of its records, to its folder; returns their paths.
+WritePages = Callable[[Experiment, Path, Mapping[Identity, Record]], list[Path]]
 
 #: Seconds that a run takes beside its fit: for its process, the task, measures and record.
 OVERHEAD = 0.1
 
 
-class Rebuild:
+class PendingExperiment:
     """The runs of an experiment: planned, and those whose records have not arrived yet.
 
-    folder  : where results are written. If `repeats` differs from the experiment's own number, it
-              is another folder, so that a quick look does not replace a table of more runs.
-    waiting : runs whose records have not arrived.
-    records : the records that have arrived.
-    kept    : number of those that earlier commands made.
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    results
+        The folder of all results.
+    repeats
+        Seeds of each random method, None for the experiment's own number. Another number has a
+        folder of its own, so that a quick look does not replace a table of more runs.
+
+    Attributes
+    ----------
+    folder, file
+        Where pages and runs are written.
+    runs
+        The planned runs in their order.
+    waiting
+        Runs whose records have not arrived.
+    records
+        The records that have arrived.
+    reused
+        Number of those that earlier commands made.
     """
 
     def __init__(self, experiment: Experiment, results: Path, repeats: int | None) -> None:
@@ -49,61 +67,85 @@ class Rebuild:
         self.folder = (results if usual else results / f"repeats-{repeats}") / experiment.name
         self.file = self.folder / store.NAME
         if experiment.spec.board:  # its name may be too long for a file
-            file_mode(self.folder.parent / boards.FOLDER / f"{self.name}.svg")
+            file_mode(self.folder.parent / experiments.BOARDS / f"{self.name}.svg")
         self.runs = list(dict.fromkeys(planned.run for planned in experiment.runs(repeats)))
         self.waiting = set(self.runs)
         self.records: dict[Run, Record] = {}
-        self.kept = 0
+        self.reused = 0
 
-    def take(self, run: Run, record: Record, kept: bool) -> bool:
-        """Take the record of a run; return True if it was the last one of the experiment."""
+    def add(self, run: Run, record: Record, reused: bool) -> bool:
+        """Add the record of a run; return True if it was the last one of the experiment."""
         if run not in self.waiting:
             return False
-        self.kept += kept
+        self.reused += reused
         self.waiting.remove(run)
         self.records[run] = record
         return not self.waiting
 
-    def write(self, records: Store) -> list[Path]:
+    def write(self, records: Store, write_pages: WritePages) -> list[Path]:
         """Write the file of runs and the pages made of it; return the paths of the pages.
 
         Raise UserError if a file cannot be written.
         """
         planned = {run: self.records[run] for run in self.runs}
         if not self.experiment.spec.keeps_decisions:
-            planned = {run: replace(record, right={}) for run, record in planned.items()}
-        records.arrange(self.file, planned)
+            planned = {
+                run: replace(record, right={}) if record.right else record
+                for run, record in planned.items()
+            }
+        in_file = records.rewrite_in_order(self.file, planned)
         if self.name not in experiments.names():  # from now on known by name
             write_text(self.folder / experiments.COPY, self.experiment.text)
-        return pages.Evidence.read(self.experiment, self.folder).write(self.folder)
+        return write_pages(self.experiment, self.folder, in_file)
 
     def __str__(self) -> str:
         counts = Counter(record.status for record in self.records.values())
         lost = "".join(f", {counts[s]} {s}" for s in sorted(counts.keys() - {"done"}))
-        earlier = f" ({self.kept} kept from earlier)" if self.kept else ""
+        earlier = f" ({self.reused} kept from earlier)" if self.reused else ""
         return f"{self.name}: {counts['done']} of {len(self.records)} runs finished{lost}{earlier}"
 
 
 class Batch:
-    """Experiments to reproduce together. Raise UserError if two would share one folder."""
+    """Experiments to reproduce together.
+
+    Parameters
+    ----------
+    planned
+        The experiments.
+    settings
+        Where data and results are.
+    repeats
+        See `PendingExperiment`.
+    write_pages
+        Writes the pages of an experiment as its last run ends.
+
+    Raises
+    ------
+    UserError
+        If two experiments would share one folder.
+    """
 
     def __init__(
-        self, planned: Iterable[Experiment], settings: Settings, repeats: int | None
+        self,
+        planned: Iterable[Experiment],
+        settings: Settings,
+        repeats: int | None,
+        write_pages: WritePages,
     ) -> None:
-        self.settings = settings
-        by_folder: dict[str, Rebuild] = {}
+        self.settings, self.write_pages = settings, write_pages
+        by_folder: dict[str, PendingExperiment] = {}
         for experiment in planned:
-            rebuild = Rebuild(experiment, settings.results, repeats)
-            other = by_folder.setdefault(rebuild.name.casefold(), rebuild).experiment
+            pending = PendingExperiment(experiment, settings.results, repeats)
+            other = by_folder.setdefault(pending.name.casefold(), pending).experiment
             if other.path != experiment.path:
                 message = f"{other.path} and {experiment.path} would write to the same folder"
                 raise UserError(f"{message}; rename one, or run them one after the other.")
-        self.rebuilds = list(by_folder.values())
+        self.pending = list(by_folder.values())
 
     @cached_property
     def store(self) -> Store:
         """All finished runs in the folder of results, and the committed ones of extended suites."""
-        planned = [each.experiment for each in self.rebuilds]
+        planned = [each.experiment for each in self.pending]
         own = [each for each in planned if each.name not in experiments.names()]
         committed = self._committed(each.spec.extends for each in own)
         return Store(self.settings.results, committed=committed)
@@ -114,17 +156,17 @@ class Batch:
         return [path for path in paths if path.is_file()]
 
     @cached_property
-    def places(self) -> dict[Run, Rebuild]:
+    def first_of(self) -> dict[Run, PendingExperiment]:
         """The first experiment that plans each run: its file takes the record."""
-        return {run: each for each in reversed(self.rebuilds) for run in each.runs}
+        return {run: each for each in reversed(self.pending) for run in each.runs}
 
-    def place(self, run: Run) -> Path:
+    def file_of(self, run: Run) -> Path:
         """Return the file of a run's record."""
-        return self.places[run].file
+        return self.first_of[run].file
 
     def limits(self, run: Run) -> Limits:
         """Return the limits that a run's experiment states."""
-        return self.places[run].experiment.spec.limits.each()
+        return self.first_of[run].experiment.spec.limits.each()
 
     def forecast(self, rerun: Rerun) -> tuple[pd.DataFrame, str, dict[Run, float]]:
         """Return the forecast of each experiment, a sentence about all, and the seconds by run.
@@ -136,7 +178,7 @@ class Batch:
         first, so that failures come early.
         """
         files = self.store.files
-        earlier = set(self._committed(rebuild.name for rebuild in self.rebuilds)).difference(files)
+        earlier = set(self._committed(pending.name for pending in self.pending)).difference(files)
         spent = pd.DataFrame(
             [
                 (*identity[:3], record.seconds - record.reused_seconds + OVERHEAD)
@@ -146,11 +188,12 @@ class Batch:
             ],
             columns=["task", "model", "params", "seconds"],
         )
-        runs = list(self.places)
+        runs = list(self.first_of)
         plan = pd.DataFrame([run.identity[:3] for run in runs], columns=spent.columns[:3])
-        plan["experiment"] = [self.places[run].name for run in runs]
-        plan["finished"] = runner.done(runs, self.settings, self.store, self.place, rerun)
-        plan["todo"] = ~plan["finished"]
+        plan["experiment"] = [self.first_of[run].name for run in runs]
+        reasons = runner.reasons(runs, self.settings, self.store, self.file_of, rerun)
+        plan["todo"] = [reason != "" for reason in reasons]
+        plan["finished"] = ~plan["todo"]
         same = ["task", "model", "params"]
         plan = plan.merge(spent.groupby(same)["seconds"].mean(), on=same, how="left")
         by_model = plan["model"].map(spent.groupby("model")["seconds"].mean())
@@ -160,55 +203,55 @@ class Batch:
         plan["seconds"] = plan["seconds"].fillna(by_task).where(plan["todo"])
         plan["unknown"] = plan["todo"] & plan["seconds"].isna()
         columns = ["todo", "finished", "seconds", "guessed", "unknown"]
-        names = [each.name for each in self.rebuilds]
+        names = [each.name for each in self.pending]
         expected = plan.groupby("experiment")[columns].sum().reindex(names, fill_value=0)
-        self.rebuilds.sort(key=lambda each: expected["seconds"][each.name])
+        self.pending.sort(key=lambda each: expected["seconds"][each.name])
         seconds = plan["seconds"].where(plan["todo"], 0.0)
         by_run = {run: s for run, s in zip(runs, seconds, strict=True) if not math.isnan(s)}
         return expected, f"{counted(len(names), 'experiment')}: {_summary(expected)}", by_run
 
-    def perform(self, execute: Execute, say: PrintLine) -> int:
+    def run(self, execute: Execute, say: PrintLine) -> int:
         """Perform all runs and write each experiment as its last run ends; return the exit code.
 
         An experiment that cannot be written does not stop the others; if it is the only one, the
         error is raised. The exit code is 1 if a run failed, crashed or exceeded a limit, or if
         results could not be written, else 0.
         """
-        several = len(self.rebuilds) > 1
+        several = len(self.pending) > 1
         stored = [record for records in self.store.files.values() for record in records.values()]
         earlier = set(map(id, stored))
         lost: list[str] = []
 
-        def write(rebuild: Rebuild) -> list[Path]:
+        def write(pending: PendingExperiment) -> list[Path]:
             try:
-                return rebuild.write(self.store)
+                return pending.write(self.store, self.write_pages)
             except Exception as error:  # even a bug: the other experiments may have taken hours
                 if not several:
                     raise
-                lost.append(rebuild.name)
+                lost.append(pending.name)
                 kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
-                message = f"{rebuild.name}: results not written: {kind}{error}"
+                message = f"{pending.name}: results not written: {kind}{error}"
                 say(f"{message} (finished runs are saved; rerun the command)", err=True)
                 return []
 
-        def take(run: Run, record: Record) -> None:
-            for rebuild in self.rebuilds:
-                if rebuild.take(run, record, id(record) in earlier):
-                    for path in write(rebuild):
+        def add(run: Run, record: Record) -> None:
+            for pending in self.pending:
+                if pending.add(run, record, id(record) in earlier):
+                    for path in write(pending):
                         say(path)
-                    ended = sum(not each.waiting for each in self.rebuilds)
-                    say(f"{rebuild}{f' ({ended} of {len(self.rebuilds)})' if several else ''}")
+                    ended = sum(not each.waiting for each in self.pending)
+                    say(f"{pending}{f' ({ended} of {len(self.pending)})' if several else ''}")
 
-        ordered = dict.fromkeys(run for rebuild in self.rebuilds for run in rebuild.runs)
+        ordered = dict.fromkeys(run for pending in self.pending for run in pending.runs)
         records = execute(
-            list(ordered), default_limits=self.limits, on_record=take, store=self.store,
-            place=self.place,
+            list(ordered), default_limits=self.limits, on_record=add, store=self.store,
+            file_of=self.file_of,
         )  # fmt: skip
-        for rebuild in self.rebuilds if records else ():
+        for pending in self.pending if records else ():
             # Runs of the experiments that its claims name may have ended later.
-            claims = rebuild.experiment.spec.claims
-            if rebuild.name not in lost and any(c.also or c.read_with for c in claims):
-                write(rebuild)
+            claims = pending.experiment.spec.claims
+            if pending.name not in lost and any(c.also or c.read_with for c in claims):
+                write(pending)
         failed = {record.status for record in records} - {"done", "unavailable"}
         return 1 if failed or lost else 0
 

@@ -1,0 +1,90 @@
+"""Repeat fits that standard input names; print a line of JSON for each.
+
+`restamp` runs this file with two versions of the package and compares the lines. So it uses little
+of the package, and nothing that changes often. An input line is one of
+
+    {"codes": [model, …]}                                            fingerprints by model
+    {"task": …, "model": …, "params": …, "seed": …, "curve": …}      a fit
+"""
+
+import hashlib
+import json
+import sys
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+import transferbench
+from transferbench.measures import evaluate
+from transferbench.problem import Fit
+from transferbench.runs.record import Run
+
+
+@lru_cache(maxsize=1)
+def load(task: str) -> Any:
+    """Return problem and truth of a task; the last ones stay in memory."""
+    return transferbench.load_task(task)
+
+
+def digest(arrays: Any) -> str:
+    """Return 16 hex digits for the bytes of arrays."""
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()[:16]
+
+
+def matrices(problem: Any) -> Any:
+    """Yield the arrays of all documents."""
+    for X in (X for domain in problem.domains for X in domain.views):
+        yield from (X,) if isinstance(X, np.ndarray) else (X.data, X.indices, X.indptr)
+
+
+def decisions(fit: Any, family: str) -> Any:
+    """Yield by domain the decision for each document, or for each label of it."""
+    for scores in map(np.asarray, fit.scores):
+        yield scores >= 0.5 if family == "multilabel" else scores.argmax(axis=1)
+
+
+def repeat(run: dict[str, Any]) -> dict[str, Any]:
+    """Return what a fit of the run gives."""
+    problem, truth = load(run["task"])
+    curve: list[Any] = []
+
+    def watch(iteration: int, planned: int, scores: Any) -> None:
+        curve.append(evaluate(Fit(scores), truth))
+
+    fit = transferbench.fit(
+        run["model"],
+        problem,
+        seed=run["seed"] or 0,
+        watch=watch if run["curve"] else None,
+        **run["params"],
+    )
+    return {
+        "data": digest([*matrices(problem), *truth.Y]),
+        "measures": evaluate(fit, truth, problem),
+        "decisions": digest(decisions(fit, problem.family)),
+        "trace": [float(value) for value in fit.trace],
+        "diagnostics": {name: float(value) for name, value in fit.diagnostics.items()},
+        "curve": curve,
+        "scores": digest(fit.scores),
+    }
+
+
+def answer(asked: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer to a line; an error is {"error": its text}."""
+    try:
+        if "codes" in asked:
+            none: Any = None
+            return {model: Run(none, model, {}, None).code for model in asked["codes"]}
+        return repeat(asked)
+    except Exception as error:  # it becomes the answer: the caller compares it
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+if __name__ == "__main__":
+    output, sys.stdout = sys.stdout, sys.stderr  # a model may print
+    for line in sys.stdin:
+        print(json.dumps(answer(json.loads(line))), file=output, flush=True)
