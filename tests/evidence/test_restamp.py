@@ -1,0 +1,179 @@
+"""Equal code keeps finished runs, changed behaviour does not: proved in a clone of this package."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+from transferbench import fingerprint
+from transferbench.evidence.restamp import variants
+from transferbench.runs.record import Record
+
+EXPERIMENT = """\
+title: Clusters of made-up documents
+paper: {title: none, authors: none, venue: none, place: none}
+metric: accuracy
+repeats: 1
+rows:
+  made up: {task: "generated/clusters:documents=60"}
+columns:
+  Kmeans: {model: kmeans, params: {pool_tasks: false}}
+  All Kmeans: {model: kmeans, params: {pool_tasks: true}}
+  KKM: {model: kernel-kmeans, params: {pool_tasks: false}}
+"""
+RECORD = Record(
+    "t", "m", {"k": 2}, 0, "done", seconds=1.0, metrics={"a": {"accuracy": 0.5}}, code="c"
+)
+
+
+class Clone:
+    """A repository with the package, an experiment and its runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        ignored = shutil.ignore_patterns("__pycache__", "experiment_files")
+        shutil.copytree(ROOT / "transferbench", folder / "transferbench", ignore=ignored)
+        (folder / "transferbench" / "equal_code.jsonl").write_text("")
+        shutil.copy(ROOT / "pyproject.toml", folder)
+        (folder / "experiments").mkdir()
+        (folder / "experiments" / "small.yaml").write_text(EXPERIMENT)
+        (folder / ".gitignore").write_text("/data/\n/results/\n__pycache__/\n")
+        self.git("init", "-q")
+        self.commit()
+        done = self.python("transferbench", "--offline", "reproduce", "small")
+        assert done.returncode == 0, done.stderr
+
+    def git(self, *arguments: str) -> None:
+        who = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+        subprocess.run(["git", *who, *arguments], cwd=self.folder, check=True)
+
+    def commit(self) -> None:
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "change")
+
+    def python(self, module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("TRANSFERBENCH_")}
+        environment = kept | {"PYTHONPATH": str(self.folder), "OMP_NUM_THREADS": "1"}
+        return subprocess.run(
+            [sys.executable, "-P", "-m", module, *arguments],
+            cwd=self.folder, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    def replace(self, file: str, old: str, new: str) -> None:
+        """Replace a text of a file of the package."""
+        path = self.folder / "transferbench" / file
+        text = path.read_text()
+        assert text.count(old) == 1
+        path.write_text(text.replace(old, new))
+
+    def restamp(self) -> subprocess.CompletedProcess[str]:
+        return self.python("transferbench.evidence.restamp", "HEAD~1")
+
+    @property
+    def todo(self) -> int:
+        """Number of runs that `reproduce` would perform."""
+        out = self.python("transferbench", "--offline", "reproduce", "small", "--dry-run").stdout
+        (line,) = (line for line in out.splitlines() if line.startswith("small"))
+        return int(line.split()[2])
+
+    @property
+    def proofs(self) -> list[dict]:
+        text = (self.folder / "transferbench" / "equal_code.jsonl").read_text()
+        return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture
+def clone(tmp_path) -> Clone:
+    if not shutil.which("git"):
+        pytest.skip("git is not installed")
+    return Clone(tmp_path / "clone")
+
+
+SHARED = "models/clustering/_shared.py"
+POOLED = 'sp.vstack(views, format="csr")'
+
+
+@pytest.mark.slow
+def test_a_new_name_keeps_runs_and_a_planted_change_does_not(clone):
+    runs = (clone.folder / "results" / "small" / "runs.jsonl").read_bytes()
+    assert clone.todo == 0
+    for path in (clone.folder / "transferbench" / "models" / "clustering").glob("*.py"):
+        path.write_text(path.read_text().replace("document_groups", "groups_to_cluster"))
+    assert clone.todo == 3
+    ended = clone.restamp()
+    assert ended.returncode == 1
+    assert "commit the change" in ended.stderr
+    clone.commit()
+    ended = clone.restamp()
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "3 runs of 2 models" in ended.stdout
+    assert clone.todo == 0
+    (proof,) = clone.proofs
+    assert {m: each["runs"] for m, each in proof["models"].items()} == {
+        "kmeans": 2, "kernel-kmeans": 1,
+    }  # fmt: skip
+    clone.commit()
+    # Only the slower one of two variants takes this branch, or the quicker one: both are repeated.
+    clone.replace(SHARED, POOLED, 'sp.vstack(views[::-1], format="csr")')
+    clone.commit()
+    ended = clone.restamp()
+    assert ended.returncode == 1
+    assert "kmeans: 2 runs repeated: NOT EQUAL" in ended.stdout
+    assert "kernel-kmeans: 1 run repeated: equal" in ended.stdout
+    assert clone.todo == 2
+    assert [*clone.proofs[1]["models"]] == ["kernel-kmeans"]
+    # Back again, the runs are current without a proof.
+    clone.replace(SHARED, 'sp.vstack(views[::-1], format="csr")', POOLED)
+    assert clone.todo == 0
+    assert (clone.folder / "results" / "small" / "runs.jsonl").read_bytes() == runs
+    worktrees = subprocess.run(
+        ["git", "worktree", "list"], cwd=clone.folder, capture_output=True, text=True, check=True
+    ).stdout
+    assert len(worktrees.splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_a_commit_that_does_not_exist_is_one_line(clone):
+    ended = clone.python("transferbench.evidence.restamp", "no-such-commit")
+    assert ended.returncode == 1
+    assert ended.stderr.count("\n") == 1
+    assert "no-such-commit" in ended.stderr
+
+
+def test_the_quickest_run_and_one_with_each_trait_are_chosen():
+    quick = replace(RECORD, seconds=0.1)
+    alike = replace(RECORD, seconds=0.2, seed=1)
+    other = replace(RECORD, seconds=0.3, params={"k": 2, "start": "random"})
+    middle = replace(RECORD, seconds=0.4, params={"k": 3})
+    large = replace(RECORD, seconds=0.5, params={"k": 4})
+    curve = replace(RECORD, seconds=0.6, curve={})
+    domains = replace(RECORD, seconds=0.7, metrics={"a": {}, "b": {}})
+    slow = replace(RECORD, seconds=99.0, params={"k": 2, "start": "svd"})
+    records = [slow, domains, curve, large, middle, other, alike, quick]
+    chosen, skipped = variants(records, max_seconds=10)
+    assert chosen == [quick, other, large, curve, domains]
+    assert skipped == ['start="svd"']
+
+
+def test_proofs_are_read_by_model_and_code(tmp_path, monkeypatch):
+    file = tmp_path / "equal_code.jsonl"
+    file.write_text(
+        '{"models": {"lr": {"code": "a", "equal": "b"}}}\n'
+        '{"models": {"lr": {"code": "a", "equal": "c"}, "nmf": {"code": "x", "equal": "b"}}}\n'
+    )
+    monkeypatch.setattr(fingerprint, "EQUAL_CODE", file)
+    fingerprint._equal_code.cache_clear()
+    try:
+        asked = [("lr", "a"), ("lr", "b"), ("lr", "c"), ("lr", "d"), ("nmf", "b"), ("svm", "b")]
+        found = [fingerprint.first_equal(*each) for each in asked]
+        assert found == ["a", "a", "a", "d", "x", "b"]
+    finally:
+        fingerprint._equal_code.cache_clear()
