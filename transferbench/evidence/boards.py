@@ -21,7 +21,8 @@ from transferbench.evidence import figures
 from transferbench.evidence.frame import Cell, table_columns, to_frame
 from transferbench.evidence.page import Page, Picture, Row, Table, Value, words
 from transferbench.evidence.regret import interval
-from transferbench.experiments.experiment import MATTERS, Experiment
+from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.schema import MATTERS
 from transferbench.measures import LOWER_IS_BETTER, significant
 
 FOLDER = "boards"
@@ -102,7 +103,7 @@ def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     corpus = pd.Series({row: experiment.corpus(row) for row in rows})
     regrets = better.rsub(better.max(axis=1), axis=0)
     ahead = better.sub(better.get(spec.board, math.nan), axis=0).round(9)
-    matters = MATTERS * spec.whole
+    matters = MATTERS * spec.scale_max
     rank = better.rank(axis=1, ascending=False, na_option="bottom").groupby(corpus).mean()
     regret = regrets.groupby(corpus).mean()
     standings = pd.DataFrame(

@@ -17,7 +17,8 @@ import pandas as pd
 
 from transferbench import experiments
 from transferbench.evidence.frame import Cell, to_frame
-from transferbench.experiments.experiment import Experiment, Figure
+from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.schema import Figure
 from transferbench.files import write_text
 from transferbench.measures import COSTS, TITLES
 

@@ -24,7 +24,8 @@ from transferbench.evidence.page import (
     markdown,
     words,
 )
-from transferbench.experiments.experiment import Experiment, Figure
+from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.schema import Figure
 from transferbench.files import write_text
 from transferbench.measures import decimals
 from transferbench.messages import no_formula

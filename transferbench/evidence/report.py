@@ -138,7 +138,7 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
 
     site: address of the documentation, for a link to it. The same results give the same pages.
     """
-    user_names = experiments.own_names(results)
+    user_names = experiments.user_names(results)
     papers: dict[str, list[Entry]] = {}
     texts: dict[str, str] = {}
     errors = []
