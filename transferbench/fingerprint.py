@@ -17,7 +17,7 @@ from typing import Any
 PACKAGE = Path(__file__).parent
 #: Modules without influence on results: they name, check, fetch and store things.
 NOT_FINGERPRINTED = {
-    *("artefacts", "data.fetch", "errors", "files", "messages"),
+    *("artefacts", "data.fetch", "errors", "files", "messages", "npz"),
     *("parameters", "problem", "settings"),
 }
 
