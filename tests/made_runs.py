@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from transferbench.evidence.frame import Records, observations, summarise
-from transferbench.experiments.experiment import Experiment, PlannedRun
+from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.plan import PlannedRun
 from transferbench.runs import store
 from transferbench.runs.record import Record
 

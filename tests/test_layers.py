@@ -23,7 +23,8 @@ SMALL = {
     "settings": {"errors", "files", "parameters", "strict_yaml"},
     "measures": {"problem"},
     "stats": set(),
-    "artefacts": {"errors", "files", "fingerprint"},
+    "npz": {"files"},
+    "artefacts": {"errors", "files", "fingerprint", "npz"},
 }
 #: Part → the other parts it may use. A part is a folder or a module of the package.
 PARTS = {

@@ -17,7 +17,7 @@ import click
 import transferbench
 from transferbench import datasets, estimators, measures, models, parameters
 from transferbench.cli import main
-from transferbench.experiments.experiment import Schema
+from transferbench.experiments.schema import Schema
 from transferbench.runs.record import Record
 
 FILE = Path(__file__).with_name("public_names.txt")

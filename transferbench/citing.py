@@ -31,7 +31,7 @@ def bibtex(name: str, results: Path) -> str:
     An empty name stands for the suite alone, whose entry is always the last. results: folder with
     the user's own experiments. Raise UserError for an unknown name.
     """
-    available = {*experiments.names(), *experiments.own_names(results)}
+    available = {*experiments.names(), *experiments.user_names(results)}
     if named := [each for each in experiments.expand([name]) if each in available]:
         return of_experiments([experiments.load(each, results) for each in named])
     if name in models.registry() or not name:

@@ -23,7 +23,7 @@ PACKAGE = Path(__file__).parent
 EQUAL_CODE = PACKAGE / "equal_code.jsonl"
 #: Modules without influence on results: they name, check, fetch and store things.
 NOT_FINGERPRINTED = {
-    *("artefacts", "data.fetch", "errors", "files", "messages"),
+    *("artefacts", "data.fetch", "errors", "files", "messages", "npz"),
     *("parameters", "problem", "settings"),
 }
 

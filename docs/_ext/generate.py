@@ -12,7 +12,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from transferbench import datasets, models, parameters
 from transferbench.evidence import report
-from transferbench.experiments.experiment import Schema
+from transferbench.experiments.schema import Schema
 
 RESULTS = Path(__file__).parent.parent.parent / "results"
 #: Files that pages link, which a clone has → the pages that the site makes of them.

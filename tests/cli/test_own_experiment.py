@@ -49,7 +49,7 @@ def test_a_folder_with_a_name_of_ours_is_not_an_own_experiment(home, plain):
     folder = home.results / "gtl-table3"
     folder.mkdir()
     (folder / experiments.COPY).write_text(PLAIN)
-    assert experiments.own_names(home.results) == ["plain"]
+    assert experiments.user_names(home.results) == ["plain"]
     assert experiments.load("gtl-table3", home.results).spec.title != "Plain clusters"
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from small_experiment import PLAIN
 
-from transferbench import artefacts, cli, strict_yaml
+from transferbench import cli, npz, strict_yaml
 from transferbench.data import tasks
 from transferbench.errors import UserError
 from transferbench.runs import store
@@ -126,7 +126,7 @@ def test_no_command_runs_what_is_planted_in_its_folders(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no FIFOs")
-@pytest.mark.parametrize("read", [artefacts.read_header, tasks.read, store.read, strict_yaml.load])
+@pytest.mark.parametrize("read", [npz.read_header, tasks.read, store.read, strict_yaml.load])
 def test_a_special_file_is_refused_at_once(tmp_path, read):
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "endless").symlink_to("/dev/zero")

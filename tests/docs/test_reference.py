@@ -66,3 +66,11 @@ def test_the_json_schema_knows_the_keys_of_committed_experiments(generate):
     keys = json.loads(schema)["properties"].keys()
     for file in settings.experiments_dir().glob("*.yaml"):
         assert yaml.safe_load(file.read_text(encoding="utf-8")).keys() <= keys
+
+
+def test_the_json_schema_describes_every_key(generate):
+    schema = json.loads(dict(generate.pages())["../_static/experiment.schema.json"])
+    for part in (schema, *schema["$defs"].values()):
+        assert "Parameters" not in part.get("description", "")
+        for key, described in part.get("properties", {}).items():
+            assert described.get("description"), (part["title"], key)

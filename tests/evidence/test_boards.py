@@ -52,7 +52,7 @@ def read(text=TEXT, data=lambda planned: ""):
             record = replace(record, metrics=metrics, seconds=seconds, data=data(planned))
         records[planned.run.identity] = record
     cells = summarise(file, observations(file, records))
-    return boards.of(file, cells)
+    return boards.from_cells(file, cells)
 
 
 def test_ranks_regrets_and_counts():

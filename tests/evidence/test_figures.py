@@ -122,4 +122,4 @@ def test_points_of_rows_and_exponents_of_growth_that_are_slopes_of_the_logarithm
         ("10,000", 10000, 1), ("a hundred", 100, 1), ("1,000", 1000, 1)
     ]  # fmt: skip
     assert figures.growth(file, points) == {"LG": (pytest.approx(1.5), pytest.approx(2.0))}
-    assert "| LG | 1.50 | 2.00 |" in pages.Evidence.of(file, cells).texts()["figure.md"]
+    assert "| LG | 1.50 | 2.00 |" in pages.Evidence.from_cells(file, cells).texts()["figure.md"]

@@ -159,10 +159,10 @@ def test_a_row_may_lack_values_of_a_variant():
     table = regret.summary(*cells(text=small + VARIANTS))
     assert line(table, "LR", documents="500", shares="equal")["tasks"] == 2
     assert math.isnan(line(table, "LR", documents="500", shares="equal")["B"])
-    page = pages.Evidence.of(*cells(text=small + VARIANTS)).texts()["regret.md"]
+    page = pages.Evidence.from_cells(*cells(text=small + VARIANTS)).texts()["regret.md"]
     assert "| strategy | 100 (3 tasks) | 500 (2 tasks) | all (2 tasks) | any (4 tasks) |" in page
     assert page.count("## shares: equal\n\n| strategy |") == 1
-    plain = pages.Evidence.of(*cells()).texts()["regret.md"]
+    plain = pages.Evidence.from_cells(*cells()).texts()["regret.md"]
     assert "| strategy | 3 tasks |\n|---|---:|\n| LR | 5.00 / 10.00 |\n" in plain
 
 
@@ -170,4 +170,4 @@ def test_without_runs_the_table_is_empty():
     file = experiments.read(TEXT, Path("choice.yaml"))
     found = summarise(file, observations(file, {}))
     assert regret.summary(file, found).empty
-    assert "regret.md" in pages.Evidence.of(file, found).texts()
+    assert "regret.md" in pages.Evidence.from_cells(file, found).texts()

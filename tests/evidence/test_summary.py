@@ -72,5 +72,5 @@ def test_readings_replace_columns_alone(known):
 
 
 def test_a_task_that_was_never_built_has_no_statistics():
-    assert statistics.of_task("email-spam", "source") == {}
-    assert statistics.of_task("email-spam/inboxes", "user-1")["documents"] == 2500
+    assert statistics.task_statistics("email-spam", "source") == {}
+    assert statistics.task_statistics("email-spam/inboxes", "user-1")["documents"] == 2500

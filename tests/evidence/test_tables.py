@@ -76,7 +76,7 @@ def test_columns_have_tables_by_their_role_of_at_most_fifteen():
         f"  C{i}: {{model: lr, control: true, params: {{C: {i}.5}}}}\n" for i in range(17)
     )
     file = experiments.read(GOOD.replace("  NMF:", f"{more}  NMF:"), PATH)
-    evidence = pages.Evidence.of(file, cells_of(file, {}))
+    evidence = pages.Evidence.from_cells(file, cells_of(file, {}))
     sections = [block for block in evidence.pages()["table"].blocks if isinstance(block, Section)]
     assert [(section.title, section.folded) for section in sections[:4]] == [
         ("Published columns", False), ("Readings", True),
@@ -113,7 +113,7 @@ columns:
     found = write_runs(tmp_path, file, lambda planned: cost)
     means = {row: one.mean for (row, column), one in entries(file, found).items() if column == "LG"}
     assert means == {"one": 50, "time": 1.5, "space": 256}
-    page = pages.Evidence.of(file, cells_of(file, found)).texts()["table.md"]
+    page = pages.Evidence.from_cells(file, cells_of(file, found)).texts()["table.md"]
     assert "Accuracy, per cent; seconds; peak memory in MiB; mean ± " in page
 
 
@@ -220,7 +220,7 @@ def test_markdown_tables_stay_whole(tmp_path):
         GOOD.replace("LG:", '"L|G":').replace("one:", '"o|n\\ne":') + claim, PATH
     )
     runs = write_runs(tmp_path, file, lambda planned: 0.8)
-    files = pages.Evidence.of(file, cells_of(file, runs)).texts()
+    files = pages.Evidence.from_cells(file, cells_of(file, runs)).texts()
     for name, columns in (("table.md", (3,)), ("claims.md", (8,))):
         lines = [line for line in files[name].splitlines() if line.startswith("|")]
         assert {line.replace(r"\|", "").count("|") - 1 for line in lines} == set(columns)
@@ -235,7 +235,7 @@ def test_markdown_tables_stay_whole(tmp_path):
 def test_a_label_is_no_formula_link_picture_or_html(tmp_path, label):
     text = GOOD.replace("one:", f"{json.dumps(label)}:").replace("LG:", f"{json.dumps(label)}:")
     file = experiments.read(text + f"notes: [{json.dumps(label)}]\n", PATH)
-    evidence = pages.Evidence.of(file, cells_of(file, {}))
+    evidence = pages.Evidence.from_cells(file, cells_of(file, {}))
     files = evidence.texts()
     first = next(csv.DictReader(files["table.csv"].splitlines()))
     assert first["row"].removeprefix("'") == label
@@ -302,7 +302,7 @@ def test_a_setting_is_chosen_for_the_whole_task_and_listed(tmp_path):
     assert (by_labels.mean, by_labels.setting, by_labels.verdict) == (70, "sigma=2", "within")
     assert (free.mean, free.setting, free.verdict) == (75, "sigma=3", "")
     assert made["A NMI", "KKM"].mean == pytest.approx(30)
-    page = pages.Evidence.of(file, cells_of(file, found)).texts()["table.md"]
+    page = pages.Evidence.from_cells(file, cells_of(file, found)).texts()["table.md"]
     assert "chosen for each task by accuracy: with the labels it is then scored on" in page
     assert "without labels" in page
     assert "(sigma=3 on A accuracy, B accuracy, A NMI)" in page

@@ -171,6 +171,14 @@ def test_all_mistakes_are_reported_at_once_by_line():
     assert places == [3, 6, 9, 11, 13, 13, 16]
 
 
+def test_a_misspelled_key_hides_only_that_the_right_one_is_missing():
+    with pytest.raises(UserError) as error:
+        read(("metric: accuracy\n", "metric: acuracy\nmetrik: f1\n"))
+    unknown, wrong = sorted(str(error.value).splitlines(), reverse=True)
+    assert "unknown key 'metrik'. Did you mean 'metric'?" in unknown
+    assert wrong.startswith("mine.yaml:3: metric: expected ")
+
+
 @pytest.mark.parametrize("name", ["...yaml", ".a.yaml", "a\x1b[1m.yaml", "a .yaml", "gtl.yaml",
                                   "GTL-table3.yaml", "a\\b.yaml"])  # fmt: skip
 def test_a_name_that_is_taken_or_no_folder_is_refused(tmp_path, name):

@@ -63,7 +63,7 @@ def task_names() -> Iterable[str]:
 
 def experiment_names() -> Iterable[str]:
     """Return the names of papers and of all experiments, also of the user's own with results."""
-    return [*experiments.papers(), *experiments.names(), *experiments.own_names(load().results)]
+    return [*experiments.papers(), *experiments.names(), *experiments.user_names(load().results)]
 
 
 def all_names() -> Iterable[str]:
@@ -73,7 +73,7 @@ def all_names() -> Iterable[str]:
 
 def have_run(settings: Settings) -> tuple[str, ...]:
     """Return the names of the experiments that have results, sorted."""
-    names = [*experiments.names(), *experiments.own_names(settings.results)]
+    names = [*experiments.names(), *experiments.user_names(settings.results)]
     return tuple(sorted(n for n in names if (settings.results / n / "runs.jsonl").is_file()))
 
 

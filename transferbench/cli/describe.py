@@ -26,7 +26,7 @@ def command(settings: Settings, name: str) -> None:
     """
     if name in _options.model_names():
         lines = _model(name)
-    elif _options.experiments_named(name) or name in experiments.own_names(settings.results):
+    elif _options.experiments_named(name) or name in experiments.user_names(settings.results):
         lines = _experiment(name, settings)
     else:
         lines = _task(name, settings)

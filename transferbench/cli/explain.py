@@ -44,7 +44,7 @@ def command(
         raise UserError(f"{file.name}: name a row and a column; {known}.")
     cells = read_cells(file, settings.with_runs(file.name) / file.name)
     cell = explain.find(file, cells, row, column, x)
-    found = explain.facts(file, cell)
+    found = explain.describe_cell(file, cell)
     echo(found.pop("title"))
     if not math.isnan(cell.published):
         compared = file.spec.control_of or file.name

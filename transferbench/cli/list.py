@@ -98,7 +98,7 @@ def _read(settings: Settings, what: str) -> dict[str, list[dict[str, Any]]]:
             for name, module in datasets.tasks().items()
         ]
     if what not in ("models", "tasks"):
-        users = experiments.own_names(settings.results)
+        users = experiments.user_names(settings.results)
         of_paper = experiments.papers().get(what)
         lists["experiments"] = [
             {"name": name, "title": title, "place": "yours" if name in users else None}

@@ -151,5 +151,5 @@ def _experiments(record: Record) -> Iterator[Experiment]:
         text = experiments.path(name).read_text(encoding="utf-8")
         printed = "\npublished:" in text or "\ncontrol_of:" in text
         file = experiments.load(name) if printed and all(w in text for w in words) else None
-        if file and file.spec.whole == 100:
+        if file and file.spec.scale_max == 100:
             yield file

@@ -22,11 +22,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench import datasets, parameters
-from transferbench.artefacts import read_header, read_value, write_arrays
 from transferbench.data import fetch, problems
 from transferbench.errors import UserError, unknown
 from transferbench.files import open_regular, user_path, writing
 from transferbench.fingerprint import fingerprint
+from transferbench.npz import read_header, read_value, write_arrays
 from transferbench.parameters import CountOrZero, Params
 from transferbench.problem import Domain, Family, Problem, Truth
 from transferbench.settings import Settings

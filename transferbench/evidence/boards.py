@@ -19,9 +19,10 @@ import pandas as pd
 from transferbench import experiments
 from transferbench.evidence import figures
 from transferbench.evidence.frame import Cell, table_columns, to_frame
-from transferbench.evidence.page import Page, Picture, Row, Table, Value, words
+from transferbench.evidence.page import Page, Picture, Table, TableRow, Value, words
 from transferbench.evidence.regret import interval
-from transferbench.experiments.experiment import MATTERS, Experiment
+from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.schema import MATTERS
 from transferbench.measures import LOWER_IS_BETTER, significant
 
 FOLDER = experiments.BOARDS
@@ -31,39 +32,58 @@ NOT_TRIED = {"missing", "unavailable"}
 
 @dataclass(frozen=True)
 class Board:
-    """A suite with its standings, see `of`.
+    """The methods of a suite, ranked.
 
-    corpora: names and numbers of rows. own: labels of the columns that the experiment adds to the
-    suite that it extends. left_out: those of them whose runs are on other data than the suite's.
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    standings
+        A line for each method that was tried, the best average rank first. Values are in the
+        table's unit, NaN for a method without a finished run. The columns are
+
+        - method, model: label and model of the column of the experiment.
+        - rank: mean of the ranks on the tasks, 1 is best. Equal values share their rank, and a
+          method that did not finish is last.
+        - mean: mean of the values.
+        - regret: mean difference of the best value on a task from that of the method.
+        - worst, worst_row: the largest regret, and its row.
+        - wins, ties, losses: numbers of rows on which the method is ahead of the reference, closer
+          than half a point to it, or behind.
+        - seconds: geometric mean of the times of its runs, as measured when they were made.
+        - front: True if it finished all rows, and no faster such method has a smaller regret.
+        - rows: number of rows with a finished run; means are over these.
+        - rank_low, rank_high, regret_low, regret_high: intervals, see `regret.interval`.
+    corpora
+        Numbers of rows by corpus.
+    added
+        Labels of the columns that the experiment adds to the suite that it extends.
+    left_out
+        Labels of those of them whose runs are on other data than the suite's.
     """
 
     experiment: Experiment
     standings: pd.DataFrame
     corpora: dict[str, int]
-    own: set[str]
+    added: set[str]
     left_out: list[str]
 
 
-def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
-    """Return the board of cells.
+def from_cells(experiment: Experiment, cells: Sequence[Cell]) -> Board:
+    """Return the board of an experiment.
 
-    Left out are rows of other measures, second readings, columns chosen by target labels, and own
-    columns with other data of a task than the suite's.
+    Parameters
+    ----------
+    experiment
+        An experiment with the key `board`, or one that extends it.
+    cells
+        Its cells. Rows of other measures, second readings, columns chosen by target labels, and
+        added columns with other data of a task than the suite's are left out.
 
-    The standings have a line for each method that was tried, the first one best by average rank.
-    Values are in the table's unit, NaN for a method without a finished run.
-
-    method, model    : label and model of the column.
-    rank             : mean of the ranks on the tasks, 1 is best; equal values share their rank, and
-                       a method that did not finish is last.
-    mean             : of the values.
-    regret           : mean of the best value on a task less that of the method.
-    worst, worst_row : the largest regret, and its row.
-    wins, ties, losses: rows on which the method is ahead of the reference, closer than half a point
-                       to it, or behind.
-    seconds          : geometric mean of the times of its runs, as measured when they were made.
-    front            : True if it finished all rows, and no faster such method has a smaller regret.
-    rows             : number of rows with a finished run; means are over these.
+    Returns
+    -------
+    Board
+        The standings.
     """
     spec = experiment.spec
     rows = [
@@ -77,14 +97,14 @@ def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
         if choose in ("", "explained") and not spec.columns[name].reading_of
     }
     suite = experiments.load(spec.extends).spec if spec.extends else spec
-    own = spec.columns.keys() - suite.columns.keys()
+    added = spec.columns.keys() - suite.columns.keys()
     data: dict[str, set[str]] = {}
-    for record in (r for cell in cells if cell.column not in own for r in cell.records if r.done):
+    for record in (r for cell in cells if cell.column not in added for r in cell.records if r.done):
         data.setdefault(record.task, set()).add(record.data)
     left_out = {
         cell.column
         for cell in cells
-        if cell.column in own
+        if cell.column in added
         for record in cell.records
         if record.done and record.data not in data.get(record.task, {record.data})
     }
@@ -102,7 +122,7 @@ def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     corpus = pd.Series({row: experiment.corpus(row) for row in rows})
     regrets = better.rsub(better.max(axis=1), axis=0)
     ahead = better.sub(better.get(spec.board, math.nan), axis=0).round(9)
-    matters = MATTERS * spec.whole
+    matters = MATTERS * spec.scale_max
     rank = better.rank(axis=1, ascending=False, na_option="bottom").groupby(corpus).mean()
     regret = regrets.groupby(corpus).mean()
     standings = pd.DataFrame(
@@ -129,7 +149,7 @@ def of(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     )
     standings = standings.sort_values(["rank", "regret"], kind="stable")
     table = standings.rename_axis("method").reset_index()
-    return Board(experiment, table, dict(corpus.value_counts(sort=False)), own, sorted(left_out))
+    return Board(experiment, table, dict(corpus.value_counts(sort=False)), added, sorted(left_out))
 
 
 def table(board: Board) -> Table:
@@ -142,9 +162,9 @@ def table(board: Board) -> Table:
     def between(low: Any, high: Any, text: Callable[[float], str]) -> Value:
         return Value("" if math.isnan(low) else f"[{text(low)}, {text(high)}]")
 
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         [
-            f"{'▶ ' if one.method in board.own else ''}{one.method}{' ◆' if one.front else ''}",
+            f"{'▶ ' if one.method in board.added else ''}{one.method}{' ◆' if one.front else ''}",
             cell(one.rank, "{:.1f}".format),
             between(one.rank_low, one.rank_high, "{:.1f}".format),
             cell(one.regret, unit.text),
@@ -177,7 +197,22 @@ def page(board: Board) -> Page:
 def draw(board: Board, folder: Path) -> Path:
     """Draw regret over seconds, with the front as a line, as NAME.svg.
 
-    Raise UserError if the file cannot be written.
+    Parameters
+    ----------
+    board
+        The board.
+    folder
+        Where to write the file.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be written.
     """
     name = board.experiment.name
     with figures.style(name):
@@ -196,11 +231,11 @@ def draw(board: Board, folder: Path) -> Path:
         unit = board.experiment.spec.value_unit.differences
         ax.set_ylabel(f"mean regret, {unit} (0 is best)")
         labels = []
-        for each in board.standings.dropna(subset=["seconds", "regret"]).itertuples():
-            colour = figures.COLOURS[2 if each.method in board.own else 1 if each.front else -1]
-            ax.plot(each.seconds, each.regret, "o", color=colour, markersize=5)
+        for line in board.standings.dropna(subset=["seconds", "regret"]).itertuples():
+            colour = figures.COLOURS[2 if line.method in board.added else 1 if line.front else -1]
+            ax.plot(line.seconds, line.regret, "o", color=colour, markersize=5)
             label = ax.annotate(
-                each.method, (each.seconds, each.regret), (5, 3), textcoords="offset points",
+                line.method, (line.seconds, line.regret), (5, 3), textcoords="offset points",
                 fontsize=8, color=colour, parse_math=False,
             )  # fmt: skip
             labels.append(label)

@@ -29,7 +29,8 @@ from transferbench.evidence.frame import (
     summarise,
 )
 from transferbench.evidence.page import OUTCOMES
-from transferbench.experiments.experiment import Better, Claim, Experiment, Higher, Span, Stable
+from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.schema import Better, Claim, Higher, Span, Stable
 from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
 from transferbench.runs import store
 from transferbench.runs.record import Documents
@@ -173,7 +174,7 @@ def _judge(
     experiment: Experiment, cells: Sequence[Cell], claim: Claim, others: Others
 ) -> ClaimResult:
     """Judge a claim: one comparison is enough for it to hold on some row, and else to fail."""
-    matters = claim.matters_on(_compares_ratios(claim, experiment), experiment.spec.whole)
+    matters = claim.matters_on(_compares_ratios(claim, experiment), experiment.spec.scale_max)
     rows = [
         row
         for i, (file, its_cells) in enumerate([(experiment, cells), *map(others, claim.also)])
@@ -204,7 +205,7 @@ def _rows(
     """
     measure, better = claim.measure or file.spec.metric, claim.better
     sign = -1 if measure in LOWER_IS_BETTER else 1
-    ratio, whole = _compares_ratios(claim, file), file.spec.whole
+    ratio, whole = _compares_ratios(claim, file), file.spec.scale_max
 
     def scale(value: float, avoided: float) -> float:
         value += avoided * (whole - value)

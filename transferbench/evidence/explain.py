@@ -24,14 +24,35 @@ FORM = re.compile("-(bydate|19997|rebuilt|reversed)$")
 def find(
     experiment: Experiment, cells: Sequence[Cell], row: str, column: str, x: float | None
 ) -> Cell:
-    """Return the cell or point of these names; of a curve over iterations, the last point.
+    """Return a cell of a table or a point of a figure by name.
 
-    A row may be named by its task, and a column by its model, as `run` takes them; case, spaces and
-    hyphens do not count. Raise UserError if there is no such cell, or if x is needed to tell which.
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    cells
+        Its cells.
+    row
+        Label of the row, or its task. Case, spaces and hyphens do not count.
+    column
+        Label of the column, or its model, in the same way.
+    x
+        Position on the x axis of a figure; None in a table. Of a curve over iterations, None is the
+        last point.
+
+    Returns
+    -------
+    Cell
+        The cell.
+
+    Raises
+    ------
+    UserError
+        If there is no such cell, or if only x tells which it is.
     """
     spec = experiment.spec
     bases = [(name, r.data().base) for name, r in reversed(spec.rows.items())]
-    by_task = {each: name for name, base in bases for each in (base, base.split("/")[-1])}
+    by_task = {task: name for name, base in bases for task in (base, base.split("/")[-1])}
     by_model = {c.model: name for name, c in reversed(spec.columns.items())}
     row = _label("row", row, by_task, {cell.row for cell in cells})
     column = _label("column", column, by_model, {cell.column for cell in cells})
@@ -41,11 +62,11 @@ def find(
     at_x = of_column if x is None else [cell for cell in of_column if cell.x == x]
     if len(at_x) == 1:
         return at_x[0]
-    places = [cell.x for cell in of_column if not math.isnan(cell.x)]
-    if not places:
+    positions = [cell.x for cell in of_column if not math.isnan(cell.x)]
+    if not positions:
         raise UserError("there is no x; leave out --x.")
-    nearest = sorted(places, key=lambda place: abs(place - (x or 0)))[:MAX_LISTED]
-    more = ", …" if len(places) > MAX_LISTED else ""
+    nearest = sorted(positions, key=lambda position: abs(position - (x or 0)))[:MAX_LISTED]
+    more = ", …" if len(positions) > MAX_LISTED else ""
     raise UserError(f"expected --x, one of {', '.join(f'{p:g}' for p in nearest)}{more}.")
 
 
@@ -66,48 +87,70 @@ def _label(what: str, name: str, others: Mapping[str, str], labels: Set[str]) ->
 def why(
     experiment: Experiment, cells: Sequence[Cell], cell: Cell, findings: Iterable[Finding]
 ) -> dict[str, str]:
-    """Return what is known of why a number differs from print: sentences by their subject.
+    """Return what may explain why a number differs from print.
 
-    findings: what the digits of the printed table say.
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    cells
+        All its cells.
+    cell
+        The cell of the number.
+    findings
+        What the digits of the printed table show.
+
+    Returns
+    -------
+    dict
+        Sentences by subject.
     """
     spec, task = experiment.spec, cell.records[0].run.task
-
-    def place_of(cell: Cell) -> tuple[str, str]:
-        """Return the row and the column of the printed table that a cell is a reading of."""
-        return spec.rows[cell.row].reading_of or cell.row, experiment.read_column(cell.column)
-
-    place = place_of(cell)
-    of_row = [each for each in cells if each.row == cell.row]
-    rows = [name for name, row in spec.rows.items() if not row.reading_of]
-    of_column = [each for each in cells if each.column == cell.column and each.row in rows]
-    readings = [each for each in cells if place_of(each) == place]
-    readings = sorted((c for c in readings if not math.isnan(c.mean)), key=lambda c: c.mean)
-    ends = [
-        f"{spec.value_unit.text(each.mean)} ({each.column} on {each.row})"
-        for each in (readings[0], readings[-1])
-    ] if len(readings) > 1 else []  # fmt: skip
-    named = re.compile(rf"(?<!\w){re.escape(place[1])}(?!\w)")
-    digits = [each for each in findings if each.column == place[1] and place[0] in each.rows]
+    row, column = printed = _printed_cell(experiment, cell)
+    digits = [each for each in findings if each.column == column and row in each.rows]
+    tolerances = [each for each in experiment.compared.tolerance if row in (each.rows or [row])]
+    names_column = re.compile(rf"(?<!\w){re.escape(column)}(?!\w)")
+    notes = [note.rstrip(".") for note in spec.notes if names_column.search(note)]
     paper = experiments.PUBLISHED.fullmatch(spec.control_of or experiment.name)
+    in_row = [other for other in cells if other.row == cell.row]
+    in_column = [other for other in cells if other.column == cell.column]
     sentences = {
         "data": f"{task}: {datasets.tasks()[task.base].TASKS[task.base]}",
-        "digits": _digits(digits[0], place[0]) if digits else "",
-        "this row": _verdicts((each.column, each) for each in of_row),
-        "this column": _verdicts((each.row, each) for each in of_column),
-        "readings": f"{len(readings)} values, from {' to '.join(ends)}" if ends else "",
-        "tolerance": " ".join(
-            f"{each.value:g}: {each.reason}"
-            for each in experiment.compared.tolerance
-            if place[0] in (each.rows or place)
+        "digits": _digits(digits[0], row) if digits else "",
+        "this row": _verdicts((other.column, other) for other in in_row),
+        "this column": _verdicts(
+            (other.row, other) for other in in_column if not spec.rows[other.row].reading_of
         ),
-        "notes": "; ".join(note.rstrip(".") for note in spec.notes if named.search(note)),
+        "readings": _range_of_readings(
+            experiment, [other for other in cells if _printed_cell(experiment, other) == printed]
+        ),
+        "tolerance": " ".join(f"{each.value:g}: {each.reason}" for each in tolerances),
+        "notes": "; ".join(notes),
         "more": f"docs/papers/{paper[1]}.md, docs/findings.md" if paper else "",
     }
-    return {name: text for name, text in sentences.items() if text}
+    return {subject: sentence for subject, sentence in sentences.items() if sentence}
+
+
+def _printed_cell(experiment: Experiment, cell: Cell) -> tuple[str, str]:
+    """Return the row and the column of the printed table that a cell is, or is a reading of."""
+    row = experiment.spec.rows[cell.row].reading_of or cell.row
+    return row, experiment.read_column(cell.column)
+
+
+def _range_of_readings(experiment: Experiment, readings: Iterable[Cell]) -> str:
+    """Return the number of values, the lowest and the highest; "" for fewer than two values."""
+    ordered = sorted((c for c in readings if not math.isnan(c.mean)), key=lambda c: c.mean)
+    if len(ordered) < 2:
+        return ""
+    low, high = (
+        f"{experiment.spec.value_unit.text(c.mean)} ({c.column} on {c.row})"
+        for c in (ordered[0], ordered[-1])
+    )
+    return f"{len(ordered)} values, from {low} to {high}"
 
 
 def _digits(finding: Finding, row: str) -> str:
-    """Return what the digits of a printed column say of a row."""
+    """Return what the digits of a printed column show about a row."""
     meaning = {
         "single run": "the printed column fits a single run",
         "mean": "the paper prints a deviation, so the value is a mean of several runs",
@@ -128,8 +171,8 @@ def _verdicts(named: Iterable[tuple[str, Cell]]) -> str:
     return "; ".join(f"{MARKS[v]} {', '.join(names)}" for v, names in by_verdict.items() if names)
 
 
-def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
-    """Return the facts about a number and its runs: texts by name, the first one a title."""
+def describe_cell(experiment: Experiment, cell: Cell) -> dict[str, str]:
+    """Return facts about a number and its runs: texts by name, the first one a title."""
     spec, paper = experiment.spec, experiment.compared.paper
     text = spec.value_unit.text
     unit = {"seconds": " s", "peak_mib": " MiB"}.get(cell.metric, spec.value_unit.sign)
@@ -149,7 +192,7 @@ def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
     took += "".join(f", {counted(n, 'thread')}" for n in threads)
     column = spec.columns.get(cell.column)
     days = sorted(record.finished[:10] for record in cell.records if record.finished)
-    facts_of_run = {
+    texts = {
         "title": f"{experiment.name}: {cell.column}, {cell.row}{x}",
         "ours": f"{ours}, {cell.metric}, {cell.runs} of {cell.planned} runs",
         "paper": f"{printed}; {paper.title}, {paper.venue}, {paper.place}",
@@ -165,7 +208,7 @@ def facts(experiment: Experiment, cell: Cell) -> dict[str, str]:
         "code": ", ".join(reported(cell, "code")),
         "versions": "; ".join(reported(cell, "versions")),
     }
-    return {name: text for name, text in facts_of_run.items() if text}
+    return {name: text for name, text in texts.items() if text}
 
 
 def reported(cell: Cell, name: Literal["data", "code", "versions"]) -> list[str]:
@@ -174,9 +217,19 @@ def reported(cell: Cell, name: Literal["data", "code", "versions"]) -> list[str]
 
 
 def since(cell: Cell, data: str) -> dict[str, str]:
-    """Return the changes of data, code and versions since the runs; "" if unchanged.
+    """Return what has changed since the runs.
 
-    data: digest of the task built here, "" if none.
+    Parameters
+    ----------
+    cell
+        The cell of the runs.
+    data
+        Digest of the task built here, "" if it is not built.
+
+    Returns
+    -------
+    dict
+        Changes of data, code and versions; "" if unchanged.
     """
     present_versions = worker.versions()
     then = [each.rpartition(" ") for each in cell.records[0].versions.split(", ")]
@@ -198,7 +251,7 @@ def since(cell: Cell, data: str) -> dict[str, str]:
 
 
 def command(runs: Iterable[Run]) -> str:
-    """Return the command line that performs runs of one task, model and setting, and no others."""
+    """Return the command line that performs these runs of one task, model and setting only."""
     first, *further = runs
     words = ["transferbench", "run", str(first.task), "--model", first.model]
     # A model of a file or another package would run its code when it is loaded.

@@ -17,7 +17,8 @@ import pandas as pd
 
 from transferbench import experiments
 from transferbench.evidence.frame import Cell, to_frame
-from transferbench.experiments.experiment import Experiment, Figure
+from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.schema import Figure
 from transferbench.files import write_text
 from transferbench.measures import COSTS, TITLES
 
@@ -46,9 +47,19 @@ POINT_COLUMNS = ["row", "column", "x", "mean", "std", "runs", "published"]
 
 
 def points(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
-    """Return the points of a figure, those of its cells that have a value; see POINT_COLUMNS.
+    """Return the points of a figure.
 
-    x is NaN for a level line.
+    Parameters
+    ----------
+    experiment
+        The experiment, a figure.
+    cells
+        Its cells; those without a finished run are left out.
+
+    Returns
+    -------
+    DataFrame
+        With POINT_COLUMNS; x is NaN for a level line.
     """
     levels = published_levels(experiment)
     frame = to_frame([cell for cell in cells if cell.runs])
@@ -56,11 +67,23 @@ def points(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
 
 
 def growth(experiment: Experiment, points: pd.DataFrame) -> dict[str, tuple[float, float]]:
-    """Return exponents of growth by column: over all x, and between the last two.
+    """Return exponents of growth.
 
-    The value is taken to grow like x to that power; the first exponent is the slope of a straight
-    line fitted to the logarithms by least squares. Only for figures of costs with both axes
-    logarithmic, and columns with three points or more.
+    The value is taken to grow like x to that power. Only figures of costs with logarithmic axes
+    have exponents, and there only columns with three points or more.
+
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    points
+        Its points, see `points`.
+
+    Returns
+    -------
+    dict
+        Two exponents by column: the slope of a straight line fitted to the logarithms by least
+        squares, and the slope between the last two points.
     """
     figure = experiment.spec.figure
     if not (figure and figure.rows and figure.log and experiment.spec.metric in COSTS):
@@ -85,9 +108,26 @@ def published_levels(experiment: Experiment) -> dict[str, float]:
 
 
 def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:
-    """Draw figure.svg from the points: a panel for each row, a line for each column.
+    """Draw figure.svg: a panel for each row, a line for each column.
 
-    Raise UserError if a file cannot be written.
+    Parameters
+    ----------
+    experiment
+        The experiment, a figure.
+    points
+        Its points, see `points`.
+    folder
+        Where to write the file.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be written.
     """
     spec, figure = experiment.spec, experiment.spec.figure
     assert figure is not None
@@ -150,7 +190,7 @@ def _lines(experiment: Experiment, figure: Figure, ax: Axes, panel: pd.DataFrame
 
 
 def _ticks(figure: Figure, ax: Axes, x: Iterable[float], most: int) -> None:
-    """Set ticks on the x axis at values that were run: at most so many, evenly chosen."""
+    """Set ticks on the x axis at values that were run; `most` is their largest number."""
     values = sorted(x)
     if figure.log:
         ax.set_xscale("log")
@@ -165,7 +205,13 @@ def _ticks(figure: Figure, ax: Axes, x: Iterable[float], most: int) -> None:
 
 @contextmanager
 def style(name: str) -> Iterator[None]:
-    """Set the style of pictures; `name` makes the identifiers in an SVG file reproducible."""
+    """Set the style of pictures in a block.
+
+    Parameters
+    ----------
+    name
+        Seed of the identifiers in an SVG file, which makes them reproducible.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
@@ -193,7 +239,24 @@ def style(name: str) -> Iterator[None]:
 def save(drawing: Drawing, path: Path) -> Path:
     """Write a picture as SVG with colours for light and dark pages, and close it.
 
-    The same drawing gives the same bytes. Raise UserError if the file cannot be written.
+    The same drawing gives the same bytes.
+
+    Parameters
+    ----------
+    drawing
+        The picture.
+    path
+        The file.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be written.
     """
     import matplotlib.pyplot as plt
 

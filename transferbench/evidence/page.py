@@ -22,12 +22,20 @@ OUTCOMES = {"holds": "✓", "fails": "✗", "undetermined": "?"}
 class Value:
     """A number in a table; `str` gives its text.
 
-    text      : the number, or why there is none.
-    detail    : its deviation or interval.
-    published : the number that a paper prints.
-    verdict   : on the number beside the published one, a key of MARKS.
-    cell      : what the number is of, if it has runs.
-    address   : where the text leads, relative to the Markdown file.
+    Parameters
+    ----------
+    text
+        The number, or why there is none.
+    detail
+        Its deviation or interval.
+    published
+        The number that a paper prints.
+    verdict
+        Verdict on the number beside the published one, a key of MARKS.
+    cell
+        The cell of the number, if it has runs.
+    address
+        Target of a link, relative to the Markdown file.
     """
 
     text: str = ""
@@ -46,23 +54,31 @@ class Value:
 
 
 #: A label, then the cells.
-Row = Sequence[str | Value]
+TableRow = Sequence[str | Value]
 
 
 @dataclass(frozen=True)
 class Table:
     """A table.
 
-    label : what it shows.
-    heads : of the labels, and of each column.
-    foot  : rows of averages.
-    wide  : True for the values of an experiment, False for a table of other numbers.
+    Parameters
+    ----------
+    label
+        What it shows.
+    heads
+        Heads of the labels and of each column.
+    rows
+        Its rows.
+    foot
+        Rows of averages.
+    wide
+        True for the values of an experiment, False for a table of other numbers.
     """
 
     label: str
     heads: Sequence[str]
-    rows: Sequence[Row]
-    foot: Sequence[Row] = ()
+    rows: Sequence[TableRow]
+    foot: Sequence[TableRow] = ()
     wide: bool = False
 
     @cached_property
@@ -91,9 +107,18 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page; that of a claim has its outcome and its origin.
+    """A part of a page.
 
-    folded: True if a browser shows the title alone, until the part is opened.
+    Parameters
+    ----------
+    title
+        Its title.
+    blocks
+        Its content.
+    outcome, origin
+        Outcome and origin of the claim that it is about.
+    folded
+        True if a browser shows only the title until the reader opens the part.
     """
 
     title: str
@@ -109,7 +134,19 @@ Block = str | list[str] | Picture | Section | Table
 
 @dataclass(frozen=True)
 class Page:
-    """A page; `links` are addresses by text, relative to its Markdown file."""
+    """A page.
+
+    Parameters
+    ----------
+    name
+        Name of its experiment.
+    title
+        Its title.
+    blocks
+        Its content.
+    links
+        Addresses by text, relative to its Markdown file.
+    """
 
     name: str
     title: str
@@ -118,7 +155,7 @@ class Page:
 
     @property
     def tables(self) -> list[Table]:
-        """The tables of values, which may have a section each."""
+        """The tables of values, also those inside sections."""
         parts = [part.blocks if isinstance(part, Section) else [part] for part in self.blocks]
         return [b for blocks in parts for b in blocks if isinstance(b, Table) and b.wide]
 
@@ -184,7 +221,7 @@ def _text(value: str | Value) -> str:
     text = str(value).replace("\\", "\\\\").replace("<", "&lt;")
     if isinstance(value, Value):
         return f"[{text}]({value.address})" if value.address else text
-    # A link ends in "](" or "][", and the place of a link is a line that begins with "[".
+    # A link has "](" or "][", and a link target is a line that begins with "[".
     return re.sub(r"(?m)(?<=\])(?=[(\[])|^\s*(?=\[)", r"\g<0>\\", text)
 
 

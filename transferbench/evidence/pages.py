@@ -22,15 +22,16 @@ from transferbench.evidence.page import (
     Block,
     Page,
     Picture,
-    Row,
     Section,
     Table,
+    TableRow,
     Value,
     latex,
     markdown,
     words,
 )
-from transferbench.experiments.experiment import Experiment, Figure
+from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.schema import Figure
 from transferbench.files import write_text
 from transferbench.measures import decimals
 from transferbench.messages import no_formula
@@ -41,22 +42,49 @@ from transferbench.runs.record import Identity, Record
 class Evidence:
     """An experiment and what its cells show.
 
-    entries : cells of the table with averages; none for a figure.
-    points  : of the figure, see `figures.points`; none for a table.
-    results : of the claims.
-    board   : None if the experiment has none.
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    cells
+        Its cells.
+    cells_and_averages
+        Cells and averages of the table; empty for a figure.
+    points
+        Points of the figure, see `figures.points`; empty for a table.
+    results
+        Results of the claims.
+    board
+        The board; None if the experiment has none.
     """
 
     experiment: Experiment
     cells: Sequence[Cell]
-    entries: Sequence[Cell]
+    cells_and_averages: Sequence[Cell]
     points: pd.DataFrame
     results: Sequence[claims.ClaimResult]
     board: Board | None
 
     @classmethod
-    def of(cls, experiment: Experiment, cells: Sequence[Cell], results: Path | None = None) -> Self:
-        """Return what the cells show; results: see `claims.judge`."""
+    def from_cells(
+        cls, experiment: Experiment, cells: Sequence[Cell], results: Path | None = None
+    ) -> Self:
+        """Return what the cells show.
+
+        Parameters
+        ----------
+        experiment
+            The experiment.
+        cells
+            Its cells.
+        results
+            Folder of results, see `claims.judge`.
+
+        Returns
+        -------
+        Evidence
+            The cells with averages, points, results of claims and board.
+        """
         figure = experiment.spec.figure
         return cls(
             experiment,
@@ -64,30 +92,36 @@ class Evidence:
             [] if figure else tables.with_averages(experiment, cells),
             figures.points(experiment, cells if figure else []),
             claims.judge(experiment, cells, results),
-            boards.of(experiment, cells) if experiment.spec.board else None,
+            boards.from_cells(experiment, cells) if experiment.spec.board else None,
         )
 
     @classmethod
     def read(cls, experiment: Experiment, folder: Path) -> Self:
-        """Return what the folder's runs show. Raise UserError if they cannot be read."""
-        return cls.of(experiment, read_cells(experiment, folder), folder.parent)
+        """Return what the runs of a folder show.
+
+        Raises
+        ------
+        UserError
+            If the runs cannot be read.
+        """
+        return cls.from_cells(experiment, read_cells(experiment, folder), folder.parent)
 
     @property
     def notes(self) -> list[str]:
         """The notes of the experiment, and those that follow from the cells."""
         return [
             *claims.identical(self.experiment, self.cells),
-            *tables.choices(self.experiment, self.entries),
+            *tables.choices(self.experiment, self.cells_and_averages),
             *self.experiment.spec.notes,
         ]
 
     @property
     def problems(self) -> list[str]:
         """Reasons why cells have no verdict."""
-        return tables.problems(self.experiment, self.entries)
+        return tables.problems(self.experiment, self.cells_and_averages)
 
     def pages(self) -> dict[str, Page]:
-        """Return the pages by the name of their file, the main one first."""
+        """Return the pages by name of the file, the main one first."""
         figure = self.experiment.spec.figure
         pages = {"figure": self._figure(figure)} if figure else {"table": self._table()}
         if self.board:
@@ -97,10 +131,10 @@ class Evidence:
         return pages | ({"claims": self._claims()} if self.results else {})
 
     def frames(self) -> dict[str, pd.DataFrame]:
-        """Return the numbers behind the pages by the name of their file."""
+        """Return the numbers of the pages by name of the file."""
         if self.experiment.spec.figure:
             return {"figure": self.points}
-        frames = {"table": tables.to_csv(self.experiment, self.entries)}
+        frames = {"table": tables.to_csv(self.experiment, self.cells_and_averages)}
         if self.board:
             frames[f"../{boards.FOLDER}/{self.experiment.name}"] = self.board.standings
         if self.experiment.spec.regret:
@@ -120,9 +154,17 @@ class Evidence:
         return "\n".join(map(latex, page.tables)) if form == "latex" else markdown(page)
 
     def write(self, folder: Path) -> list[Path]:
-        """Write the pages and pictures to the folder of the runs; return their paths.
+        """Write the pages and pictures to the folder of the runs.
 
-        Raise UserError if a file cannot be written.
+        Returns
+        -------
+        list of Path
+            The files.
+
+        Raises
+        ------
+        UserError
+            If a file cannot be written.
         """
         paths = write_files(folder, self.texts())
         if self.board:
@@ -137,7 +179,7 @@ class Evidence:
         blocks: list[Block] = [
             words("source", spec.paper),
             words("table", measures, spec.repeats),
-            *tables.parts(self.experiment, self.entries),
+            *tables.parts(self.experiment, self.cells_and_averages),
         ]
         if compared.tolerance:
             legend: list[Block] = [
@@ -190,7 +232,7 @@ class Evidence:
         blocks: list[Block] = [words("regret", self.experiment.spec)]
         frame = regret.summary(self.experiment, self.cells)
         for title, heads, lines in regret.grids(self.experiment, frame):
-            rows: list[Row] = [[label, *map(_regret_cell, line)] for label, line in lines]
+            rows: list[TableRow] = [[label, *map(_regret_cell, line)] for label, line in lines]
             table = Table(f"{self.experiment.name}: regret {title}", ["strategy", *heads], rows)
             blocks.append(Section(title, [table]) if title else table)
         title = "choosing a method without labels of the target"

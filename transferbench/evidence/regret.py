@@ -2,7 +2,7 @@
 
 The regret of a column on a row is the value of the best candidate there less that of the column,
 each the mean over the seeds. Columns that combine methods are judged, but are no candidates for the
-best, so their regret can be negative. See `experiment.Regret`.
+best, so their regret can be negative. See `schema.Regret`.
 """
 
 import math
@@ -24,16 +24,32 @@ DRAWS = 10_000
 
 
 def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
-    """Return a line for each combination of variants and each strategy, in the table's unit.
+    """Return the regret of each strategy on each combination of variants.
 
-    A strategy is a column, or a column "if advised": on the rows where its members agree enough to
-    be advised, see `choose.evidence.WEAK_AGREEMENT`. Of several combined columns, settings of one
-    method, there is also the one that has for each corpus the least mean regret on the others.
+    A strategy is a column, or a combined column "if advised": on the rows where its members agree
+    enough to be advised, see `choose.evidence.WEAK_AGREEMENT`. If several columns are combined,
+    which are settings of one method, a further strategy takes for each corpus the one with the
+    least mean regret on the others.
 
-    A column for each variant, then tasks and corpora, the numbers of rows and of their groups.
-    mean: of the corpora's mean regrets, which weigh equally. low, high: its 95 per cent interval
-    over the corpora, NaN for one. worst: the largest regret of a row, worst_row. Then the mean
-    regret on each corpus. Rows in which a column has no finished run are left out.
+    Parameters
+    ----------
+    experiment
+        An experiment with the key `regret`.
+    cells
+        Its cells. Rows in which a column has no finished run are left out.
+
+    Returns
+    -------
+    DataFrame
+        A line for each strategy and combination, with these columns. Regrets are in the table's
+        unit.
+
+        - strategy, and a column for each variant.
+        - tasks, corpora: numbers of rows and of their corpora.
+        - mean: mean of the corpora's mean regrets, which weigh equally.
+        - low, high: its interval, see `interval`.
+        - worst, worst_row: the largest regret of a row, and the row.
+        - a column with the mean regret on each corpus.
     """
     spec = experiment.spec.regret
     assert spec is not None
@@ -60,14 +76,14 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
             chosen = [row for row in of_combination if row in allowed]
             if not chosen:
                 continue
-            own = regrets.loc[chosen, name]
-            by_corpus = own.groupby(corpus[chosen], sort=False).mean()
+            of_strategy = regrets.loc[chosen, name]
+            by_corpus = of_strategy.groupby(corpus[chosen], sort=False).mean()
             lines.append(
                 {"strategy": strategy}
                 | combination
                 | {"tasks": len(chosen), "corpora": len(by_corpus), "mean": by_corpus.mean()}
                 | dict(interval(by_corpus))
-                | {"worst": own.max(), "worst_row": own.idxmax()}
+                | {"worst": of_strategy.max(), "worst_row": of_strategy.idxmax()}
                 | by_corpus.to_dict()
             )
     columns = ["strategy", *experiment.spec.variants, "tasks", "corpora", "mean", "low", "high"]
@@ -77,17 +93,28 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
 
 
 def _is_advised(cell: Cell) -> bool:
-    """Return False if a run says that its members agree too little."""
+    """Return False if the members of a run agree too little."""
     agreements = [record.diagnostics.get("agreement") for record in cell.records]
-    return all(each is None or each >= WEAK_AGREEMENT for each in agreements)
+    return all(value is None or value >= WEAK_AGREEMENT for value in agreements)
 
 
 def grids(
     experiment: Experiment, regrets: pd.DataFrame
 ) -> Iterator[tuple[str, list[str], list[tuple[str, list[dict[str, Any] | None]]]]]:
-    """Yield the tables of a page: title, heads of the columns, and each strategy with its lines.
+    """Yield the tables of a page.
 
-    The values of the first variant have a column each, the combinations of the others a table each.
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    regrets
+        See `summary`.
+
+    Yields
+    ------
+    tuple
+        Title, heads of the columns, and each strategy with a line of `regrets` for each column. A
+        column is a value of the first variant, a table a combination of the others.
     """
     first, *others = list(experiment.spec.variants) or ["tasks"]
     parts = regrets.groupby(others, sort=False) if others else [((), regrets)]
@@ -135,10 +162,20 @@ def _is_small(documents: str, experiment: Experiment, row: str) -> bool:
 
 
 def interval(by_corpus: pd.Series) -> pd.Series:
-    """Return the 95 per cent bootstrap interval of the mean over corpora; NaN for fewer than three.
+    """Return the 95 per cent bootstrap interval of the mean over corpora.
 
-    Its ends, low and high, are percentiles of the means of as many corpora, drawn with replacement.
-    So they are never outside the range of the values. Of few corpora the interval is too narrow.
+    Its ends are percentiles of the means of as many corpora, drawn with replacement, so they are
+    never outside the range of the values. For few corpora the interval is too narrow.
+
+    Parameters
+    ----------
+    by_corpus
+        A value for each corpus, or NaN.
+
+    Returns
+    -------
+    Series
+        `low` and `high`; NaN for fewer than three values.
     """
     values = by_corpus.dropna().to_numpy()
     if len(values) < 3:

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from transferbench import experiments
 from transferbench.errors import SeveralErrors, UserError
 from transferbench.evidence import boards, page, summary, tables
-from transferbench.evidence.explain import facts
+from transferbench.evidence.explain import describe_cell
 from transferbench.evidence.frame import no_runs, table_columns
 from transferbench.evidence.page import MARKS, OUTCOMES, Block, Page, Section, Table, Value
 from transferbench.evidence.pages import Evidence
@@ -24,12 +24,17 @@ from transferbench.runs import store
 
 
 @dataclass(frozen=True)
-class Entry:
+class ReportedExperiment:
     """An experiment of the report.
 
-    evidence : what its runs show.
-    pages    : its pages by name, the main one first.
-    images   : its pictures in base64, by the name of the file.
+    Parameters
+    ----------
+    evidence
+        What its runs show.
+    pages
+        Its pages by name, the main one first.
+    images
+        Its pictures in base64, by name of the file.
     """
 
     evidence: Evidence
@@ -38,7 +43,25 @@ class Entry:
 
     @classmethod
     def read(cls, name: str, results: Path) -> Self:
-        """Return an experiment from the results. Raise UserError if a file cannot be read."""
+        """Return an experiment of the results.
+
+        Parameters
+        ----------
+        name
+            Its name.
+        results
+            Folder of results.
+
+        Returns
+        -------
+        ReportedExperiment
+            With its pages and pictures.
+
+        Raises
+        ------
+        UserError
+            If a file cannot be read.
+        """
         experiment = experiments.load(name, results)
         evidence = Evidence.read(experiment, results / name)
         pictures = [*(results / name).glob("*.svg"), results / boards.FOLDER / f"{name}.svg"]
@@ -57,7 +80,7 @@ class Entry:
 
     @property
     def blocks(self) -> list[Block]:
-        """The blocks of all pages on one page: board or regrets, values, claims, what is folded."""
+        """The blocks of all pages: board or regrets, values, claims, folded parts."""
         main, *others = self.pages.values()
         sections = [Section(page.title.capitalize(), page.blocks) for page in others]
         claims = [sections.pop()] if "claims" in self.pages else []
@@ -73,7 +96,7 @@ class Entry:
     @cached_property
     def printed(self) -> Counter[tuple[str, str]]:
         """The number of published cells by model and verdict."""
-        return tables.totals(self.evidence.experiment, self.evidence.entries)
+        return tables.totals(self.evidence.experiment, self.evidence.cells_and_averages)
 
     @property
     def counts(self) -> dict[str, Counter[str]]:
@@ -81,8 +104,8 @@ class Entry:
         results = self.evidence.results
         return {
             "judged": Counter(verdict for _, verdict in self.printed.elements()),
-            "claims": Counter(each.outcome for each in results if not each.claim.own),
-            "own": Counter(each.outcome for each in results if each.claim.own),
+            "claims": Counter(result.outcome for result in results if not result.claim.own),
+            "own": Counter(result.outcome for result in results if result.claim.own),
         }
 
     @property
@@ -93,7 +116,7 @@ class Entry:
                   for label, name, _ in table_columns(self.evidence.experiment)}  # fmt: skip
         judged = {
             (models[cell.column], cell.verdict)
-            for cell in self.evidence.entries
+            for cell in self.evidence.cells_and_averages
             if cell.row in spec.rows and cell.column in models
         }
         words = [self.name, spec.title, spec.paper.place, *models, *spec.rows]
@@ -101,14 +124,14 @@ class Entry:
         return self.counts | {
             "words": " ".join(words).casefold(),
             "models": sorted(set(models.values())),
-            "judged": [(*each, self.printed[each]) for each in sorted(judged)],
+            "judged": [(*key, self.printed[key]) for key in sorted(judged)],
         }
 
     @property
     def facts(self) -> dict[str, dict[str, str]]:
         """The facts about each number of the tables, by its address."""
         return {
-            address(row[0], head): facts(self.evidence.experiment, value.cell)
+            address(row[0], head): describe_cell(self.evidence.experiment, value.cell)
             for table in self.tables
             for row in (*table.rows, *table.foot)
             for head, value in zip(table.heads, row, strict=True)
@@ -122,10 +145,24 @@ def address(row: object, head: str) -> str:
 
 
 def write(results: Path, folder: Path) -> list[UserError]:
-    """Write index.html and a page for each experiment that has runs to the folder.
+    """Write index.html and a page for each experiment that has runs.
 
-    results: folder of results, of which the pages are made. Return the errors of experiments that
-    cannot be read and are left out. Raise UserError if none is left or a file cannot be written.
+    Parameters
+    ----------
+    results
+        Folder of results.
+    folder
+        Where to write the pages.
+
+    Returns
+    -------
+    list of UserError
+        Errors of the experiments that cannot be read and are left out.
+
+    Raises
+    ------
+    UserError
+        If no experiment is left, or a file cannot be written.
     """
     texts, errors = render(results)
     for name, text in texts.items():
@@ -134,44 +171,61 @@ def write(results: Path, folder: Path) -> list[UserError]:
 
 
 def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserError]]:
-    """Return the pages by file name, and the errors of experiments left out; see `write`.
+    """Return the pages; the same results give the same pages.
 
-    site: address of the documentation, for a link to it. The same results give the same pages.
+    Parameters
+    ----------
+    results
+        Folder of results.
+    site
+        Address of the documentation, for a link to it.
+
+    Returns
+    -------
+    dict
+        Pages by file name.
+    list of UserError
+        Errors of the experiments that cannot be read and are left out.
+
+    Raises
+    ------
+    UserError
+        If no experiment is left.
     """
-    user_names = experiments.own_names(results)
-    papers: dict[str, list[Entry]] = {}
+    user_names = experiments.user_names(results)
+    papers: dict[str, list[ReportedExperiment]] = {}
     texts: dict[str, str] = {}
     errors = []
     for name in sorted([*experiments.names(), *user_names], key=_order):
         try:
             if (results / name / store.NAME).is_file():
-                entry = Entry.read(name, results)
-                texts[f"{name}.html"] = _fill("experiment.html.j2", entry=entry, site=site)
-                papers.setdefault(entry.spec.paper.title, []).append(entry)
+                reported = ReportedExperiment.read(name, results)
+                texts[f"{name}.html"] = _fill("experiment.html.j2", experiment=reported, site=site)
+                papers.setdefault(reported.spec.paper.title, []).append(reported)
         except UserError as error:
             errors.append(error)
-    entries = [entry for of_paper in papers.values() for entry in of_paper]
-    if not entries:
+    every = [reported for of_paper in papers.values() for reported in of_paper]
+    if not every:
         raise SeveralErrors.of(errors or [no_runs(results)])
-    is_user = all(entry.name in user_names for entry in entries)
-    suites = [(e, boards.table(e.evidence.board)) for e in entries if e.evidence.board]
+    is_user = all(reported.name in user_names for reported in every)
+    suites = [(one, boards.table(one.evidence.board)) for one in every if one.evidence.board]
     suites.sort(key=lambda suite: -len(suite[1].rows))
     counts = {
-        kind: sum((entry.counts[kind] for entry in entries), Counter[str]())
+        kind: sum((reported.counts[kind] for reported in every), Counter[str]())
         for kind in ("judged", "claims", "own")
     }
     texts["index.html"] = _fill(
-        "index.html.j2", user=[entry.spec.title for entry in entries] if is_user else [],
-        papers=papers, entries=entries, suites=suites, counts=counts,
-        totals=summary.blocks({entry.name: entry.evidence for entry in entries}),
+        "index.html.j2", user=[reported.spec.title for reported in every] if is_user else [],
+        papers=papers, experiments=every, suites=suites, counts=counts,
+        totals=summary.blocks({reported.name: reported.evidence for reported in every}),
         site=site,
-        data={entry.name: entry.search for entry in entries},
+        data={reported.name: reported.search for reported in every},
     )  # fmt: skip
     return texts, errors
 
 
 def _order(name: str) -> tuple[Any, ...]:
-    """Sort the papers' tables before other names, tables first, and so that 10 comes after 9."""
+    """Return the sort key of a name: papers before others, tables before figures, 10 after 9."""
     printed = experiments.PUBLISHED.fullmatch(name) is not None
     paper = name.split("-")[0]
     return not printed, paper, "table" not in name, "figure" not in name, len(name), name

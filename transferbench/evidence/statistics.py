@@ -15,33 +15,55 @@ NAME = "data-statistics"
 PAPERS = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "MTC", "himls": "HiMLS"}
 
 
-def entries(row: dict[str, Any]) -> list[dict[str, str]]:
-    """Return an entry for each figure of a printed row; its task and domain must exist.
+def comparisons(row: dict[str, Any]) -> list[dict[str, str]]:
+    """Return a comparison for each figure of a printed row.
 
-    verdict: equal, differs, rough (not judged) or unknown (here).
+    Parameters
+    ----------
+    row
+        Row of the YAML file; its task and domain must exist.
+
+    Returns
+    -------
+    list of dict
+        Fields by name. The verdict is equal, differs, rough (not judged) or unknown (here).
     """
     task = row.get("task", "")
-    ours = of_task(task, row.get("domain"), row.get("class")) if task else {}
+    ours = task_statistics(task, row.get("domain"), row.get("class")) if task else {}
     ours |= row.get("measured", {})
-    made = []
+    compared = []
     for name, printed in row["printed"].items():
         value = ours.get(name, "")
-        entry = {key: row[key] for key in ("paper", "place", "row")} | {
+        comparison = {key: row[key] for key in ("paper", "place", "row")} | {
             "statistic": name,
             "printed": printed,
             "ours": f"{value:#.4g}" if isinstance(value, float) else str(value),
             "verdict": judge(printed, value) if name in ours else "unknown",
             "task": task,
         }
-        made.append(entry)
-    return made
+        compared.append(comparison)
+    return compared
 
 
-def of_task(task: str, domain: str | None = None, label: str | None = None) -> dict[str, Any]:
-    """Return statistics of a task, of one domain or of one class of it, from the dataset's FACTS.
+def task_statistics(
+    task: str, domain: str | None = None, label: str | None = None
+) -> dict[str, Any]:
+    """Return statistics of a task from its dataset's FACTS.
 
-    `groups` are the newsgroups that the domain or the class is made of. A task that was never built
-    here, and so has no digest, has no statistics.
+    Parameters
+    ----------
+    task
+        Name of the task.
+    domain
+        Domain to describe; by default all of them.
+    label
+        Class of the domain to describe; by default all of them.
+
+    Returns
+    -------
+    dict
+        Statistics by name; `groups` are the newsgroups of the domain or class. Empty for a task
+        that was never built here, and so has no digest.
     """
     facts = datasets.facts(task)
     if "digest" not in facts:
@@ -59,7 +81,7 @@ def of_task(task: str, domain: str | None = None, label: str | None = None) -> d
 
 
 def judge(printed: str, ours: float | str) -> str:
-    """Return the verdict on our figure, rounded to the decimals of the printed one."""
+    """Return the verdict on our figure, which is rounded to the decimals of the printed one."""
     if isinstance(ours, float | int) and printed[0].isalpha():
         return "rough"
     decimals = len(printed.partition(".")[2])
@@ -71,12 +93,12 @@ def render() -> dict[str, str]:
     """Return table.csv and table.md by name."""
     path = settings.experiments_dir() / "statistics" / f"{NAME}.yaml"
     content = strict_yaml.load(path)[0]
-    every_entry = [entry for row in content["rows"] for entry in entries(row)]
-    counts = Counter(entry["verdict"] for entry in every_entry)
+    compared = [comparison for row in content["rows"] for comparison in comparisons(row)]
+    counts = Counter(comparison["verdict"] for comparison in compared)
     blocks: list[Block] = [words("statistics", counts)]
     heads = ["place", "row", "statistic", "printed", "ours", "verdict"]
     for paper, title in PAPERS.items():
-        rows = [[entry[head] for head in heads] for entry in every_entry if entry["paper"] == paper]
+        rows = [[each[head] for head in heads] for each in compared if each["paper"] == paper]
         notes = [
             f"{row['row']}: {row['note']}"
             for row in content["rows"]
@@ -84,4 +106,4 @@ def render() -> dict[str, str]:
         ]
         blocks.append(Section(title, [Table(title, heads, rows), notes]))
     page = Page(NAME, content["title"], blocks, {"All numbers": "table.csv"})
-    return {"table.csv": pages.to_csv(pd.DataFrame(every_entry)), "table.md": markdown(page)}
+    return {"table.csv": pages.to_csv(pd.DataFrame(compared)), "table.md": markdown(page)}

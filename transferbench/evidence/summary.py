@@ -19,9 +19,9 @@ from transferbench.evidence.page import (
     OUTCOMES,
     Block,
     Page,
-    Row,
     Section,
     Table,
+    TableRow,
     Value,
     markdown,
     table_text,
@@ -43,21 +43,28 @@ HEADS = (
 
 @dataclass(frozen=True)
 class Group:
-    """Judged cells of one experiment and measure, and the methods that its paper proposes.
+    """Judged cells of one experiment and measure.
 
-    percent: factor from the unit of the table to points.
+    Parameters
+    ----------
+    cells
+        The cells.
+    proposed
+        Columns of the methods that the paper proposes.
+    percent
+        Factor from the unit of the table to points.
     """
 
     cells: Sequence[Cell]
     proposed: Sequence[str]
     percent: float
 
-    def by(self, place: Literal["row", "column"]) -> dict[str, list[Cell]]:
+    def by(self, key: Literal["row", "column"]) -> dict[str, list[Cell]]:
         """Return the cells with a value of ours, by row or by column."""
         cells: dict[str, list[Cell]] = {}
         for cell in self.cells:
             if not cell.reason:
-                cells.setdefault(getattr(cell, place), []).append(cell)
+                cells.setdefault(getattr(cell, key), []).append(cell)
         return cells
 
     def by_chance(self) -> float:
@@ -85,7 +92,7 @@ class Group:
         return float(spearmanr(means).statistic) if len(full) > 2 else math.nan
 
     def best(self) -> tuple[int, int, int]:
-        """Return the rows where a proposed method is best: in print, by ours, and all rows."""
+        """Return the number of rows where a proposed method is best: in print, in ours, of all."""
         sign = -1 if self.cells[0].metric in LOWER_IS_BETTER else 1
         wins, rows = [0, 0], 0
         for cells in self.by("row").values():
@@ -102,13 +109,23 @@ class Group:
 def groups(evidence: Evidence, declared: bool) -> list[Group]:
     """Return the judged cells of an experiment by measure.
 
-    declared: in place of a cell, that of the reading that the experiment declares, if it has one.
+    Parameters
+    ----------
+    evidence
+        Evidence of the experiment.
+    declared
+        True to replace a cell by that of the reading that the experiment declares, if any.
+
+    Returns
+    -------
+    list of Group
+        A group for each measure.
     """
     spec = evidence.experiment.spec
     readings = {spec.columns[n].reading_of: n for n in spec.declared} if declared else {}
-    cells = {(cell.row, cell.column): cell for cell in evidence.entries}
+    cells = {(cell.row, cell.column): cell for cell in evidence.cells_and_averages}
     by_measure: dict[str, list[Cell]] = {}
-    for cell in tables.judged(evidence.experiment, evidence.entries):
+    for cell in tables.judged(evidence.experiment, evidence.cells_and_averages):
         shown = cells.get((cell.row, readings.get(cell.column, cell.column)), cell)
         by_measure.setdefault(cell.metric, []).append(replace(shown, column=cell.column))
     points = 1.0 if spec.unit == "percent" else 100.0
@@ -116,14 +133,24 @@ def groups(evidence: Evidence, declared: bool) -> list[Group]:
 
 
 def table(results: Mapping[str, Sequence[Evidence]], declared: bool) -> Table:
-    """Return the table, a row for each paper and one for all.
+    """Return the table of totals.
 
-    results: the evidence of each paper's tables by its short name.
+    Parameters
+    ----------
+    results
+        Evidence of each paper's tables, by short name of the paper.
+    declared
+        See `groups`.
+
+    Returns
+    -------
+    Table
+        A row for each paper, and one for all.
     """
-    rows, every = list[Row](), list[Group]()
+    rows, every = list[TableRow](), list[Group]()
     outcomes = Counter[Outcome]()
     for paper, evidences in results.items():
-        of_paper = [group for each in evidences for group in groups(each, declared)]
+        of_paper = [group for evidence in evidences for group in groups(evidence, declared)]
         judged = Counter(r.outcome for e in evidences for r in e.results if not r.claim.own)
         rows.append(_row(NAMES.get(paper, paper), of_paper, judged))
         every += of_paper
@@ -132,7 +159,7 @@ def table(results: Mapping[str, Sequence[Evidence]], declared: bool) -> Table:
     return Table(title, HEADS, rows, [_row("all", every, outcomes)])
 
 
-def _row(label: str, judged: Sequence[Group], outcomes: Mapping[Outcome, int]) -> Row:
+def _row(label: str, judged: Sequence[Group], outcomes: Mapping[Outcome, int]) -> TableRow:
     cells = [cell for group in judged for cell in group.cells]
     verdicts = Counter(cell.verdict for cell in cells)
     distances = [
@@ -159,7 +186,15 @@ def _row(label: str, judged: Sequence[Group], outcomes: Mapping[Outcome, int]) -
 def blocks(known: Mapping[str, Evidence]) -> list[Block]:
     """Return both totals of the published tables and figures, in short and in full.
 
-    known: evidence by the name of its experiment; other experiments are left out.
+    Parameters
+    ----------
+    known
+        Evidence by name of the experiment; other experiments are left out.
+
+    Returns
+    -------
+    list of Block
+        A sentence, the table in short, and both tables in full; empty without a published table.
     """
     papers = {
         paper: evidences
@@ -169,7 +204,7 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
     if not papers:
         return []
     written, declared = (table(papers, way) for way in (False, True))
-    rows = list[Row]()
+    rows = list[TableRow]()
     for one, other in zip(written.texts()[1:], declared.texts()[1:], strict=True):
         agree = (Value(f"{int(each[2]) + int(each[3])} ({each[7]})") for each in (one, other))
         claims = Value(
@@ -190,33 +225,45 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
 
 
 def texts(results: Path, known: Mapping[str, Evidence]) -> dict[str, str]:
-    """Return README.md of a folder of results: the totals, then a line for each experiment.
+    """Return the texts of README.md: of the results, and of the project.
 
-    known: evidence by the name of its experiment.
+    Parameters
+    ----------
+    results
+        Folder of results; the README above it has the table in short between two MARKs.
+    known
+        Evidence by name of the experiment.
+
+    Returns
+    -------
+    dict
+        Texts by path relative to the folder.
     """
     totals = blocks(known)
     if not totals:
         return {}
     links = {"What the digits of the printed numbers say": "audit.md"}
     parts = [*totals, Section("Experiments", [_experiments(known)])]
-    made = {"README.md": markdown(Page("Results", "how far the papers reproduce", parts, links))}
+    files = {"README.md": markdown(Page("Results", "how far the papers reproduce", parts, links))}
     readme = results.parent / "README.md"
     if readme.is_file() and MARK in (text := readme.read_text(encoding="utf-8")):
         before, _, after = text.split(MARK)
         short = next(block for block in totals if isinstance(block, Table))
-        made["../README.md"] = f"{before}{MARK}\n{table_text(short)}\n{MARK}{after}"
-    return made
+        files["../README.md"] = f"{before}{MARK}\n{table_text(short)}\n{MARK}{after}"
+    return files
 
 
 def _experiments(known: Mapping[str, Evidence]) -> Table:
     """Return a row for each experiment: title, verdicts as written, corpora, the last run."""
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for name in experiments.names():
         if name not in known:
             continue
         evidence, spec = known[name], known[name].experiment.spec
         counts = Counter[str]()
-        for (_, verdict), number in tables.totals(evidence.experiment, evidence.entries).items():
+        for (_, verdict), number in tables.totals(
+            evidence.experiment, evidence.cells_and_averages
+        ).items():
             counts[verdict] += number
         judged = " ".join(f"{counts[v]} {mark}" for v, mark in MARKS.items() if counts[v])
         tasks = (str(row.task) for row in spec.rows.values())

@@ -9,7 +9,7 @@ from statistics import fmean
 import pandas as pd
 
 from transferbench.evidence.frame import Cell, parameter, standard_error, table_columns
-from transferbench.evidence.page import Row, Section, Table, Value
+from transferbench.evidence.page import Section, Table, TableRow, Value
 from transferbench.experiments.experiment import Experiment
 from transferbench.measures import COSTS, TITLES
 
@@ -33,8 +33,8 @@ def with_averages(experiment: Experiment, cells: Sequence[Cell]) -> list[Cell]:
     """Return the cells of a table, then the averages of each group and measure."""
     spec, groups = experiment.spec, dict[tuple[str, str, str], list[Cell]]()
     for cell in cells:
-        place = spec.rows[cell.row].group, cell.metric, cell.column
-        groups.setdefault(place, []).append(cell)
+        group_of_cell = spec.rows[cell.row].group, cell.metric, cell.column
+        groups.setdefault(group_of_cell, []).append(cell)
     averages = []
     several = {group for group, measure, _ in groups if any(
         other == group and measure != m for other, m, _ in groups)}  # fmt: skip
@@ -71,9 +71,9 @@ def _average(experiment: Experiment, label: str, cells: Sequence[Cell]) -> Cell:
     )
 
 
-def to_csv(experiment: Experiment, entries: Sequence[Cell]) -> pd.DataFrame:
+def to_csv(experiment: Experiment, cells_and_averages: Sequence[Cell]) -> pd.DataFrame:
     """Return the content of table.csv; the role of an average is "average"."""
-    rows = [[getattr(entry, name) for name in CSV_COLUMNS] for entry in entries]
+    rows = [[getattr(cell, name) for name in CSV_COLUMNS] for cell in cells_and_averages]
     table, of_column = pd.DataFrame(rows, columns=list(CSV_COLUMNS.values())), roles(experiment)
     is_row = table["row"].isin(experiment.spec.rows)
     table.insert(2, "role", table["column"].map(of_column).where(is_row, "average"))
@@ -95,20 +95,20 @@ def roles(experiment: Experiment) -> dict[str, str]:
     return dict(sorted(found.items(), key=lambda item: [*PARTS].index(item[1])))
 
 
-def totals(experiment: Experiment, entries: Iterable[Cell]) -> Counter[tuple[str, str]]:
+def totals(experiment: Experiment, cells: Iterable[Cell]) -> Counter[tuple[str, str]]:
     """Count the published cells by model and verdict.
 
     Averages, second readings and a control of another experiment are not counted.
     """
     spec = experiment.spec
-    counted = [] if spec.control_of else judged(experiment, entries)
+    counted = [] if spec.control_of else judged(experiment, cells)
     return Counter((spec.columns[cell.column].model, cell.verdict) for cell in counted)
 
 
-def judged(experiment: Experiment, entries: Iterable[Cell]) -> Iterator[Cell]:
+def judged(experiment: Experiment, cells: Iterable[Cell]) -> Iterator[Cell]:
     """Yield the published cells, without averages and readings."""
     rows, columns = experiment.spec.rows, experiment.spec.columns
-    for cell in entries:
+    for cell in cells:
         if cell.row not in rows or not cell.planned or math.isnan(cell.published):
             continue
         if not (rows[cell.row].reading_of or columns[cell.column].reading_of):
@@ -128,15 +128,26 @@ def value(experiment: Experiment, cell: Cell) -> Value:
     )
 
 
-def parts(experiment: Experiment, entries: Sequence[Cell]) -> list[Section]:
-    """Return the tables of an experiment: its rows by its columns, then the averages.
+def parts(experiment: Experiment, cells_and_averages: Sequence[Cell]) -> list[Section]:
+    """Return the tables of an experiment, each in a section.
 
-    The columns of each role have a table of their own, or several equal ones if they are more than
-    MAX_COLUMNS. All but those of the first role are folded.
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    cells_and_averages
+        See `with_averages`.
+
+    Returns
+    -------
+    list of Section
+        Rows by columns, then the averages. The columns of each role have a table, or several of
+        equal size if they are more than MAX_COLUMNS. Only the first role's are unfolded.
     """
     spec, of_column = experiment.spec, roles(experiment)
-    values = {(cell.row, cell.column): value(experiment, cell) for cell in entries}
-    averages, sections = {cell.row for cell in entries} - spec.rows.keys(), list[Section]()
+    values = {(c.row, c.column): value(experiment, c) for c in cells_and_averages}
+    averages = {cell.row for cell in cells_and_averages} - spec.rows.keys()
+    sections = list[Section]()
     main = next(iter(of_column.values()))
     for role, of_role in groupby(of_column, of_column.__getitem__):
         columns = list(of_role)
@@ -145,7 +156,7 @@ def parts(experiment: Experiment, entries: Sequence[Cell]) -> list[Section]:
             shown = columns[start : start + size]
             title = PARTS[role]
             title += f": {shown[0]} to {shown[-1]}" if size < len(columns) else ""
-            part = {place: one for place, one in values.items() if place[1] in shown}
+            part = {keys: shown_value for keys, shown_value in values.items() if keys[1] in shown}
             table = _grid(f"{spec.title}: {title}", part, averages)
             sections.append(Section(title, [table], folded=role != main))
     return sections
@@ -154,9 +165,21 @@ def parts(experiment: Experiment, entries: Sequence[Cell]) -> list[Section]:
 def points_table(
     experiment: Experiment, cells: Sequence[Cell], levels: Mapping[str, float]
 ) -> Table:
-    """Return the points of a figure: along the columns x, or the methods; of curves the last ones.
+    """Return the points of a figure as a table.
 
-    levels: published values by row; they are in the last column.
+    Parameters
+    ----------
+    experiment
+        The experiment, a figure.
+    cells
+        Its points; of a curve over iterations, the last one is shown.
+    levels
+        Published values by row, for the last column.
+
+    Returns
+    -------
+    Table
+        Rows by x, or by method if x is the row.
     """
     spec, figure = experiment.spec, experiment.spec.figure
     assert figure is not None
@@ -164,12 +187,12 @@ def points_table(
         cells = list({(cell.row, cell.column): cell for cell in cells}.values())
     values, published = {}, {}
     for cell in sorted(cells, key=lambda cell: (math.isnan(cell.x), cell.x)):  # without x last
-        row, place = cell.row, "any x" if math.isnan(cell.x) else f"{cell.x:g}"
+        row, column = cell.row, "any x" if math.isnan(cell.x) else f"{cell.x:g}"
         if figure.rows:
-            place = cell.column
+            column = cell.column
         elif len(spec.columns) > 1:
             row = f"{cell.row}, {cell.column}"
-        values[row, place] = value(experiment, cell)
+        values[row, column] = value(experiment, cell)
         if cell.row in levels and not figure.rows:
             published[row, "published"] = Value(spec.value_unit.text(levels[cell.row]))
     return _grid(f"{spec.title}: values", values | published)
@@ -177,8 +200,8 @@ def points_table(
 
 def _grid(label: str, values: Mapping[tuple[str, str], Value], foot: Container[str] = ()) -> Table:
     """Return a table of values by row and column, in their order."""
-    rows, columns = (dict.fromkeys(place[i] for place in values) for i in (0, 1))
-    lines: list[Row] = [
+    rows, columns = (dict.fromkeys(keys[i] for keys in values) for i in (0, 1))
+    lines: list[TableRow] = [
         [row, *(values.get((row, column), Value()) for column in columns)] for row in rows
     ]
     body, last = ([one for one in lines if (one[0] in foot) is part] for part in (False, True))
@@ -194,23 +217,23 @@ def measures(experiment: Experiment) -> str:
     return "; ".join(filter(None, [", ".join(shares), *costs]))
 
 
-def problems(experiment: Experiment, entries: Sequence[Cell]) -> list[str]:
+def problems(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     """Return why cells have no verdict, a sentence for each reason, and the remedy."""
-    places: dict[str, list[str]] = {}
-    for entry in entries:
-        if entry.row in experiment.spec.rows and entry.reason:
-            places.setdefault(entry.reason, []).append(f"{entry.row} {entry.column}")
+    by_reason: dict[str, list[str]] = {}
+    for cell in cells:
+        if cell.row in experiment.spec.rows and cell.reason:
+            by_reason.setdefault(cell.reason, []).append(f"{cell.row} {cell.column}")
     sentences = [
-        f"{why}: {', '.join(cells) if len(cells) < 7 else f'{len(cells)} cells'}"
-        for why, cells in places.items()
+        f"{reason}: {', '.join(names) if len(names) < 7 else f'{len(names)} cells'}"
+        for reason, names in by_reason.items()
     ]
-    if any(entry.reason.startswith("unavailable") for entry in entries):
+    if any(cell.reason.startswith("unavailable") for cell in cells):
         remedy = f"`transferbench reproduce {experiment.name}` fills them"
         sentences.append(f"once the data of the unavailable cells are there, {remedy}")
     return sentences
 
 
-def choices(experiment: Experiment, entries: Sequence[Cell]) -> list[str]:
+def choices(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     """Return how the setting of each column with a grid was chosen, and which one."""
     sentences = []
     for label, name, choose in table_columns(experiment):
@@ -222,7 +245,7 @@ def choices(experiment: Experiment, entries: Sequence[Cell]) -> list[str]:
         if choose == "explained":
             by = "without labels, by the share of the documents' variance between clusters"
         rows: dict[str, list[str]] = {}
-        for cell in entries:
+        for cell in cells:
             if cell.column == label and cell.setting and not math.isnan(cell.mean):
                 rows.setdefault(cell.setting, []).append(cell.row)
         chosen = "; ".join(f"{setting} on {', '.join(of)}" for setting, of in rows.items())

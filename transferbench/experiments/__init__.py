@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from transferbench.experiments.experiment import Experiment
 
 SUFFIXES = (".yaml", ".yml")
-#: The copy of the user's own file in its folder of results.
+#: The copy of a user's file in its folder of results.
 COPY = "experiment.yaml"
 #: The folder of boards in a folder of results.
 BOARDS = "boards"
@@ -44,18 +44,26 @@ def papers() -> dict[str, list[str]]:
 
 
 def expand(asked: Iterable[str]) -> list[str]:
-    """Return the names asked for, each once; a paper's stands for its tables and figures."""
+    """Return the names asked for, each once; that of a paper is replaced by those of its tables."""
     by_paper = papers()
-    return list(dict.fromkeys(name for each in asked for name in by_paper.get(each, [each])))
+    return list(dict.fromkeys(n for name in asked for n in by_paper.get(name, [name])))
 
 
 def titles(results: Path | None = None) -> dict[str, str]:
-    """Return the title of every experiment by name; those of the user are in `results`.
+    """Return the title of every experiment by name.
 
-    The title of a damaged file of the user is what is wrong with it.
+    Parameters
+    ----------
+    results
+        Folder of results; with it, the user's experiments are included.
+
+    Returns
+    -------
+    dict
+        A damaged file of the user has the error as its title.
     """
     by_name = {name: _title(settings.experiments_dir() / f"{name}.yaml", 1) for name in names()}
-    for name in own_names(results) if results else ():
+    for name in user_names(results) if results else ():
         try:
             by_name[name] = _title(path(name, results))
         except UserError as error:
@@ -68,26 +76,41 @@ def _title(file: Path, lines: int | None = None) -> str:
     from transferbench import strict_yaml
 
     text = "".join(strict_yaml.read_text(file).splitlines(keepends=True)[:lines])
-    data, places = strict_yaml.read(text, file)
+    data, line_map = strict_yaml.read(text, file)
     if not isinstance(data, dict) or "title" not in data:
-        raise places.error((), "missing key title.")
+        raise line_map.error((), "missing key title.")
     return str(data["title"])
 
 
-def own_names(results: Path) -> list[str]:
-    """Return the names of the user's own experiments in a folder of results."""
+def user_names(results: Path) -> list[str]:
+    """Return the names of the user's experiments in a folder of results."""
     return sorted({file.parent.name for file in results.glob(f"*/{COPY}")}.difference(names()))
 
 
 def path(name: str, results: Path | None = None) -> Path:
-    """Return the file of an experiment: in our folder, in that of the results, or given by path.
+    """Return the file of an experiment.
 
-    Raise UserError for an unknown name, and for a file of the user whose name is that of one of
-    our experiments or papers, or none of a folder of results.
+    Parameters
+    ----------
+    name
+        Name of an experiment, or path of the user's YAML file.
+    results
+        Folder of results; with it, the user's experiments in it are known by name.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    UserError
+        For an unknown name, and for a user's file whose name is taken by an experiment or a paper,
+        or cannot be that of a folder.
     """
     file, folder = Path(name), settings.experiments_dir()
     if file.suffix not in SUFFIXES:
-        if results and name in own_names(results):
+        if results and name in user_names(results):
             return results / name / COPY
         if name in names():
             return folder / f"{name}.yaml"
@@ -118,10 +141,24 @@ def _unknown(name: str, results: Path | None) -> UserError:
 
 
 def load(name: str, results: Path | None = None) -> Experiment:
-    """Return an experiment by name, or by the path of the user's own file.
+    """Return an experiment.
 
-    results: folder of results; the user's own experiments in it are known by name, too. Raise
-    UserError with file and line for anything that is unknown, missing or of a wrong type.
+    Parameters
+    ----------
+    name
+        Name of an experiment, or path of the user's YAML file.
+    results
+        Folder of results; with it, the user's experiments in it are known by name.
+
+    Returns
+    -------
+    Experiment
+        The validated experiment.
+
+    Raises
+    ------
+    UserError
+        With file and line, for whatever is unknown, missing or of a wrong type.
     """
     from transferbench import strict_yaml
 
@@ -130,7 +167,10 @@ def load(name: str, results: Path | None = None) -> Experiment:
 
 
 def _extended(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the data of a file with those of the experiment that it extends, except its claims."""
+    """Return the data of a file joined with those of the experiment that it extends.
+
+    Every key but claims is inherited. Mappings are merged, other keys replaced.
+    """
     from transferbench import strict_yaml
 
     name = data["extends"]
@@ -147,10 +187,26 @@ def _extended(data: dict[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=128)
 def read(text: str, path: Path, name: str = "") -> Experiment:
-    """Return the experiment of a YAML text; errors show `path`. Raise UserError as `load` does.
+    """Return the experiment of a YAML text. The same text is checked once in a process.
 
-    name: of the experiment; by default that of the file. The same text is checked once in a
-    process. All wrong keys and types are reported at once; of a file without them, all wrong names.
+    Parameters
+    ----------
+    text
+        The text.
+    path
+        Its file, which errors show.
+    name
+        Name of the experiment; by default that of the file.
+
+    Returns
+    -------
+    Experiment
+        The validated experiment.
+
+    Raises
+    ------
+    UserError
+        With all wrong keys and types, or if there are none, with all wrong names.
     """
     from transferbench import strict_yaml
     from transferbench.experiments import checks

@@ -12,14 +12,7 @@ from pydantic import ValidationError
 from transferbench import experiments, models, parameters, strict_yaml
 from transferbench.data import tasks
 from transferbench.errors import SeveralErrors, UserError, brief, closest, unknown
-from transferbench.experiments.experiment import (
-    Better,
-    Claim,
-    Column,
-    Figure,
-    Schema,
-    StrictModel,
-)
+from transferbench.experiments.schema import Better, Claim, Column, Figure, Schema, StrictModel
 from transferbench.measures import COSTS, MEASURES
 from transferbench.problem import Family
 from transferbench.strict_yaml import Keys, LineMap
@@ -52,51 +45,86 @@ class ErrorList:
     def check_known(
         self, what: str, names: Collection[str], known: Collection[str], *keys: object
     ) -> None:
-        """Collect the names that are not known; `keys` lead to the list or mapping."""
+        """Collect the names that are not known.
+
+        Parameters
+        ----------
+        what
+            What they name.
+        names
+            List, or mapping by name.
+        known
+            The names that exist.
+        *keys
+            Keys of the list or mapping in the file.
+        """
         for i, name in enumerate(names):
             key = name if isinstance(names, Mapping) else i
             self.expect(name in known, str(unknown(what, name, known)), *keys, key)
 
-    def add_invalid(self, error: ValidationError) -> None:
-        """Collect the mistakes that pydantic found, one for each place.
-
-        A missing key is left out if an unknown one beside it is a misspelling of it, and of the
-        alternatives of a union the first stays.
-        """
-        seen: set[tuple[object, ...]] = set()
-        fields = {name for part in StrictModel.__subclasses__() for name in part.model_fields}
-        # Unknown keys first: they may explain missing ones.
-        for detail in sorted(error.errors(), key=lambda each: each["type"] != "extra_forbidden"):
-            keys, kind = detail["loc"], detail["type"]
-            name = ".".join(str(key) for key in keys if not str(key).startswith("tuple["))[:200]
-            if kind == "extra_forbidden":
-                meant = closest(str(keys[-1]), fields - {keys[-1]})
-                seen.add((*keys[:-1], meant))
-                hint = f" Did you mean {meant!r}?" if meant else ""
-                self.add(f"unknown key {brief(str(keys[-1]))}.{hint}", *keys)
-            elif kind == "value_error":
-                self.add(str(detail["ctx"]["error"]), *keys)
-            elif kind == "missing":
-                self.expect(keys in seen, f"missing key {name}.", *keys[:-1])
-            elif (place := self.lines.known(keys)) not in seen:
-                seen.add(place)
-                message = detail["msg"].replace("Input should be", "expected")
-                message = message.replace(" after validation", "")
-                self.add(f"{name}: {message}, got {reprlib.repr(detail['input'])}.", *keys)
-
     def combined(self) -> UserError:
         """Return one error for all mistakes, in the order of their lines."""
-        ordered = sorted(self.by_line, key=lambda each: each[0])
+        ordered = sorted(self.by_line, key=lambda mistake: mistake[0])
         return SeveralErrors.of([error for _, error in ordered])
 
 
+def _type_mistakes(error: ValidationError, lines: LineMap) -> Iterator[tuple[str, Keys]]:
+    """Yield the message and the keys of each mistake that pydantic found.
+
+    A missing key is left out if an unknown key beside it is a misspelling of it. Of several
+    mistakes at one place, which are those of the alternatives of a union, the first is yielded.
+    """
+    known_keys = {name for part in StrictModel.__subclasses__() for name in part.model_fields}
+    details = error.errors()
+    unknown_keys = [each["loc"] for each in details if each["type"] == "extra_forbidden"]
+    misspelled: set[Keys] = set()
+    for keys in unknown_keys:
+        meant = closest(str(keys[-1]), known_keys - {keys[-1]})
+        misspelled.add((*keys[:-1], meant))
+        hint = f" Did you mean {meant!r}?" if meant else ""
+        yield f"unknown key {brief(str(keys[-1]))}.{hint}", keys
+    places: set[Keys] = set()
+    for detail in details:
+        keys, kind = detail["loc"], detail["type"]
+        name = ".".join(str(key) for key in keys if not str(key).startswith("tuple["))[:200]
+        if kind == "value_error":
+            yield str(detail["ctx"]["error"]), keys
+        elif kind == "missing":
+            if keys not in misspelled:
+                yield f"missing key {name}.", keys[:-1]
+        elif kind != "extra_forbidden" and (place := lines.known(keys)) not in places:
+            places.add(place)
+            message = detail["msg"].replace("Input should be", "expected")
+            message = message.replace(" after validation", "")
+            yield f"{name}: {message}, got {reprlib.repr(detail['input'])}.", keys
+
+
 def validate(data: Any, lines: LineMap) -> Schema:
-    """Return the schema of a file's data. Raise UserError with the wrong types, or else names."""
+    """Return the schema of a file's data.
+
+    Parameters
+    ----------
+    data
+        Plain data of the YAML file.
+    lines
+        Its line numbers.
+
+    Returns
+    -------
+    Schema
+        The checked data.
+
+    Raises
+    ------
+    UserError
+        With all wrong keys and types, or if there are none, with all wrong names.
+    """
     errors = ErrorList(lines)
     try:
         spec = Schema.model_validate(data)
     except ValidationError as error:
-        errors.add_invalid(error)
+        for message, keys in _type_mistakes(error, lines):
+            errors.add(message, *keys)
         raise errors.combined() from None
     families = {}
     for label, column in spec.columns.items():
@@ -136,7 +164,7 @@ def validate(data: Any, lines: LineMap) -> Schema:
 
 def _check_row(spec: Schema, label: str, more_domains: Collection[str], errors: ErrorList) -> None:
     """Check the task, its domain and the variants of a row."""
-    row, keys = spec.rows[label], spec.place(label)
+    row, keys = spec.rows[label], spec.keys_of(label)
     errors.check_known("variant", row.variants, spec.variants, *keys, "variants")
     for axis in row.variants.keys() & spec.variants.keys():
         what, values = f"value of {axis}", spec.variants[axis]
@@ -170,8 +198,8 @@ def _check_column(spec: Schema, label: str, column: Column, errors: ErrorList) -
         settings += [(("figure", "values", i), n, x) for i, x in points for n in spec.figure.params]
     with errors.at(*keys, "model"):  # an unknown one is reported once
         fit = models.load(column.model)
-        for place, name, value in settings:
-            with errors.at(*place):
+        for keys_of_value, name, value in settings:
+            with errors.at(*keys_of_value):
                 parameters.resolve(fit, {name: value}, column.model)
 
 
@@ -182,10 +210,10 @@ def _check_measures(spec: Schema, families: Collection[Family], errors: ErrorLis
         errors.expect(not families, f"models of several families: {several}", "columns")
         return
     measures = [*(measure.name for family in families for measure in MEASURES[family]), *COSTS]
-    places: list[tuple[tuple[str, ...], str | None]] = [(("metric",), spec.metric)]
-    places += [((*spec.place(label), "metric"), row.metric) for label, row in spec.rows.items()]
-    places += [(("columns", n, "choose"), m) for n, c in spec.columns.items() for m in c.choose]
-    for keys, measure in places:
+    named: list[tuple[tuple[str, ...], str | None]] = [(("metric",), spec.metric)]
+    named += [((*spec.keys_of(label), "metric"), row.metric) for label, row in spec.rows.items()]
+    named += [(("columns", n, "choose"), m) for n, c in spec.columns.items() for m in c.choose]
+    for keys, measure in named:
         message = f"expected {' or '.join(measures)} for these models, got {measure}."
         errors.expect(measure is None or measure in measures, message, *keys)
 
@@ -212,9 +240,9 @@ def _check_published(spec: Schema, errors: ErrorList) -> None:
     """Check that published values and tolerances are of rows and columns, and go together."""
     together = spec.figure or bool(spec.published) == bool(spec.tolerance)
     errors.expect(together, "missing key published or tolerance; they go together.")
-    named = [row for each in spec.tolerance for row in each.rows or spec.published]
-    for i, each in enumerate(spec.tolerance):
-        errors.check_known("row", each.rows, spec.rows, "tolerance", i, "rows")
+    named = [row for tolerance in spec.tolerance for row in tolerance.rows or spec.published]
+    for i, tolerance in enumerate(spec.tolerance):
+        errors.check_known("row", tolerance.rows, spec.rows, "tolerance", i, "rows")
     for row in spec.published if spec.tolerance else ():
         errors.expect(named.count(row) == 1, f"expected one tolerance for {row}.", "tolerance")
     unstated = spec.published_repeats.unstated if spec.published_repeats else ()
@@ -243,7 +271,7 @@ def _check_claim(spec: Schema, claim: Claim, keys: Keys, errors: ErrorList) -> N
             kind = f"column of {name}"
             errors.check_known(kind, claim.columns, other["columns"], *keys, "also")
         if says := claim.read_with.get(name):
-            sentences = [each["says"] for each in other.get("claims", ())]
+            sentences = [claim_of_other["says"] for claim_of_other in other.get("claims", ())]
             errors.check_known(f"claim of {name}", [says], sentences, *keys, "read_with", name)
     rows = [spec.rows[name] for name in claim.among if name in spec.rows] or spec.rows.values()
     measures_of_rows = dict.fromkeys(row.metric or spec.metric for row in rows)

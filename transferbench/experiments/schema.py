@@ -1,0 +1,638 @@
+"""The keys of an experiment file, with their types.
+
+`checks` checks what the types cannot.
+"""
+
+import math
+from collections.abc import Iterable
+from itertools import product
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Gt, Lt, MinLen
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    JsonValue,
+    PrivateAttr,
+    Strict,
+    ValidationInfo,
+    field_validator,
+)
+from pydantic_core import CoreSchema
+
+from transferbench import parameters
+from transferbench.data import tasks
+from transferbench.measures import UNITS, MeasureName, Unit
+from transferbench.parameters import Positive, Weight
+from transferbench.runs.record import Limits
+
+#: Smallest difference that matters to a claim without a threshold of its own: half a point in per
+#: cent or .005 of a fraction; of costs and objectives a ratio, 10 per cent.
+MATTERS = 0.005
+MATTERS_RATIO = 1.1
+#: Rows of an experiment, those of all variants together.
+MAX_ROWS = 10_000
+#: A number of a table or a claim; its square is finite.
+Finite = Annotated[float, Gt(-1e15), Lt(1e15)]
+#: Values of x: one, or all from the first to the last.
+Span = Finite | tuple[Finite, Finite]
+#: Value of an option of a task.
+Option = bool | int | float | str
+#: A printed mean, or mean and standard deviation.
+Published = Finite | tuple[Finite, Annotated[Finite, Ge(0)]]
+
+
+class StrictModel(BaseModel):
+    """Base of all parts of an experiment file: frozen, and without unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Return the JSON schema, in which each key has its description from the docstring."""
+        schema = handler.resolve_ref_schema(handler(core_schema))
+        schema["description"] = schema["description"].partition("\n\nParameters\n")[0]
+        for key, text in parameters.descriptions(cls).items():
+            schema["properties"][key]["description"] = text
+        return schema
+
+
+class Paper(StrictModel):
+    """Source of the published values.
+
+    Parameters
+    ----------
+    title
+        Title of the paper.
+    authors
+        Its authors.
+    venue
+        Journal or conference, and year.
+    place
+        Number of the table or figure, or section, in the paper.
+    """
+
+    title: str
+    authors: str
+    venue: str
+    place: str
+
+
+class Row(StrictModel):
+    """A data set of the table.
+
+    Parameters
+    ----------
+    task
+        Task, with its options, or path of a user's file.
+    domain
+        Domain to score; by default the mean of all. `all` joins the documents of all domains;
+        only multi-label tasks have it.
+    group
+        Group of rows; each group has its average.
+    metric
+        Measure of this row, in place of the experiment's.
+    x
+        Position of the row in a figure that has the rows along its x axis.
+    reading_of
+        Another row, for the same data set built in another way. The published values are those of
+        that row. The totals do not count the verdicts of this one, and its group must be another.
+    variants
+        Values that the row has of the file's variants, by variant; by default all.
+    """
+
+    task: str
+    domain: str | None = None
+    group: str = ""
+    metric: MeasureName | None = None
+    x: Finite | None = None
+    reading_of: str = ""
+    variants: dict[str, Annotated[tuple[str, ...], MinLen(1)]] = Field(default_factory=dict)
+    _variant: dict[str, str] = PrivateAttr(default_factory=dict)
+    _options: dict[str, Option] = PrivateAttr(default_factory=dict)
+
+    @property
+    def variant(self) -> dict[str, str]:
+        """The row's value of each of the file's variants."""
+        return self._variant
+
+    def with_variant(self, values: dict[str, str], options: dict[str, Option]) -> "Row":
+        """Return the row for one combination of variants.
+
+        Parameters
+        ----------
+        values
+            The value of each variant.
+        options
+            Their options, which are added to the row's task.
+
+        Returns
+        -------
+        Row
+            A copy.
+        """
+        row = self.model_copy()
+        row._variant, row._options = values, options
+        return row
+
+    def data(self, column: "Column | None" = None) -> tasks.Task:
+        """Return the row's task.
+
+        Parameters
+        ----------
+        column
+            If given, return the task of the row's runs in this column.
+
+        Returns
+        -------
+        Task
+            With all its options.
+
+        Raises
+        ------
+        UserError
+            If the text is no task, or an option is given twice.
+        """
+        if column is None:
+            return tasks.Task.parse(self.task, **self._options)
+        task = tasks.Task.parse(column.task) if column.task else self.data()
+        return task.with_options(column.options)
+
+
+class Column(StrictModel):
+    """A method: a model and its parameters.
+
+    Parameters
+    ----------
+    model
+        Model of `transferbench list models`, file or estimator; see `models.external`. A file or
+        estimator is not imported to read the experiment.
+    params
+        Parameters of the model; those left out have the model's defaults.
+    task
+        Task in place of the rows' tasks, for a method that needs less of the data.
+    options
+        Options of the dataset, added to those of the row's task; none may be given twice.
+    grid
+        Values of parameters. Each combination of them is run on every task.
+    choose
+        Measures that choose a setting of the grid: the table shows the setting that is best on
+        average over the task's domains. The second and each further measure add a column.
+    random
+        For a model outside the registry: true if it takes a seed.
+    control
+        True for a method that the paper does not have.
+    reading_of
+        Another column, of which this is a second reading. It has the published values of that
+        column. Its verdicts are its own; the totals do not count them.
+    note
+        Departures from the paper.
+    """
+
+    model: str
+    params: dict[str, JsonValue] = Field(default_factory=dict)
+    task: str = ""
+    options: dict[str, object] = Field(default_factory=dict)
+    grid: dict[str, Annotated[tuple[object, ...], MinLen(2)]] = Field(default_factory=dict)
+    choose: tuple[MeasureName, ...] = ()
+    random: bool = False
+    control: bool = False
+    reading_of: str = ""
+    note: str = ""
+
+
+class Tolerance(StrictModel):
+    """Largest difference from a published value that counts as `within`.
+
+    Parameters
+    ----------
+    value
+        The difference, in the table's unit.
+    reason
+        Why this one.
+    rows
+        Rows that it applies to; by default all. A row with `reading_of` that is not named has the
+        tolerance of the row that it reads.
+    """
+
+    value: Weight
+    reason: str
+    rows: tuple[str, ...] = ()
+
+
+#: Takes one tolerance as a list of it.
+ONE_OR_MORE = BeforeValidator(
+    lambda v: v if isinstance(v, list) else [v], json_schema_input_type=Tolerance | list[Tolerance]
+)
+
+
+class Repeats(StrictModel):
+    """Number of runs behind each printed value.
+
+    Parameters
+    ----------
+    number
+        Number of runs.
+    place
+        Where the paper states it.
+    unstated
+        Columns for which the paper states no number; there it counts as 1.
+    """
+
+    number: Annotated[int, Ge(1), Strict()]
+    place: str
+    unstated: tuple[str, ...] = ()
+
+
+class Limit(StrictModel):
+    """Limits of a run.
+
+    Parameters
+    ----------
+    seconds
+        Wall time.
+    memory_gib
+        Memory in GiB; by default no limit of its own.
+    """
+
+    seconds: Positive = 3600.0
+    memory_gib: Positive | None = None
+
+    def each(self) -> Limits:
+        """Return the limits of a run."""
+        memory = int(self.memory_gib * 2**30) if self.memory_gib else None
+        return Limits(self.seconds, memory)
+
+
+class Levels(StrictModel):
+    """Published values of another experiment, by row.
+
+    Parameters
+    ----------
+    experiment
+        Name of the experiment.
+    column
+        Its column.
+    """
+
+    experiment: str
+    column: str
+
+
+class Regret(StrictModel):
+    """Judge each column as the choice for every row, without labels of the target.
+
+    The candidates for the best column are all but controls and those combined.
+
+    Parameters
+    ----------
+    combined
+        Columns that combine several methods.
+    """
+
+    combined: tuple[str, ...] = ()
+
+
+class Figure(StrictModel):
+    """The x axis of a figure: parameters with values, the iterations, or the rows.
+
+    Parameters
+    ----------
+    label
+        Label of the x axis.
+    params
+        Parameters that vary, all set to the same value, in the columns that state them and are no
+        controls. The other columns are drawn as level lines.
+    values
+        Their values.
+    iterations
+        True if x is the iteration.
+    rows
+        True if x is the row's `x`; the figure then has one panel.
+    log
+        True for a logarithmic x axis; with `rows` both axes are logarithmic.
+    objective
+        True to draw the objective in place of the measure.
+    levels
+        Published values to draw as level lines.
+    """
+
+    label: str
+    params: tuple[str, ...] = ()
+    values: tuple[float, ...] = ()
+    iterations: bool = False
+    rows: bool = False
+    log: bool = False
+    objective: bool = False
+    levels: Levels | None = None
+
+    def varies(self, column: Column) -> bool:
+        """Return True if the parameters of the figure vary in this column."""
+        return not column.control and not column.params.keys().isdisjoint(self.params)
+
+
+class Better(StrictModel):
+    """Each column is better than each of others.
+
+    Parameters
+    ----------
+    columns
+        The columns.
+    over
+        The others; by default every other column that is no control.
+    rows
+        Where it must hold: on `every` row, on `most`, on `some`, or on the `average` of the rows.
+        In a figure it is tested at each x.
+    by
+        Difference that must be exceeded.
+    times
+        Ratio that must be exceeded, for seconds and MiB: so many times as fast, or as small.
+    value
+        Number of the paper to compare with, in place of columns.
+    fewer_errors
+        Share of the other's errors that must be avoided. The error of a value is what it lacks to
+        1, or to 100 per cent.
+    x
+        Values of x in a figure.
+    """
+
+    columns: Annotated[tuple[str, ...], MinLen(1)]
+    over: tuple[str, ...] = ()
+    rows: Literal["every", "most", "some", "average"] = "every"
+    by: Finite = 0.0
+    times: Positive = 1.0
+    value: Finite | None = None
+    fewer_errors: Annotated[float, Ge(0), Lt(1)] = 0.0
+    x: Span | None = None
+
+    def rivals(self, competitors: Iterable[str]) -> tuple[str, ...]:
+        """Return what to compare with.
+
+        Parameters
+        ----------
+        competitors
+            The columns that are no controls.
+
+        Returns
+        -------
+        tuple of str
+            Columns, or the stated value as a text.
+        """
+        if self.value is not None:
+            return (f"{self.value:g}",)
+        return self.over or tuple(name for name in competitors if name not in self.columns)
+
+
+class Stable(StrictModel):
+    """On every row, the values of a column differ little.
+
+    Parameters
+    ----------
+    column
+        The column.
+    x
+        First and last x.
+    within
+        Largest difference.
+    """
+
+    column: str
+    x: tuple[Finite, Finite]
+    within: Positive
+
+
+class Higher(StrictModel):
+    """On every row, the mean of a column at some x is above its mean at other x.
+
+    Parameters
+    ----------
+    column
+        The column.
+    at
+        Where it is higher.
+    than
+        Where it is lower.
+    by
+        Difference that must be exceeded.
+    """
+
+    column: str
+    at: Span
+    than: Span
+    by: Finite = 0.0
+
+
+class Claim(StrictModel):
+    """A sentence of the paper, in our words, and one predicate that tests it.
+
+    It has one of `place` and `own`, and one of `better`, `stable` and `higher`. A difference below
+    half a point, or a ratio below 1.1 of costs and objectives, decides nothing, unless the
+    predicate states `by`, `times` or `within`. Objectives are compared by log10.
+
+    Parameters
+    ----------
+    says
+        The sentence.
+    place
+        Place of the sentence in the paper.
+    own
+        For a claim of ours, when it was written: `before the runs`, `after a trial` on the same
+        tasks, or `after the runs`.
+    better, stable, higher
+        The predicate.
+    measure
+        Measure of the rows that are tested; by default the experiment's metric.
+    among
+        Rows that are tested; by default all.
+    also
+        Experiments whose rows are tested, too.
+    read_with
+        Claims on the same matter, such as one that contradicts this: sentences by experiment.
+    """
+
+    says: str
+    place: str = ""
+    own: Literal["before the runs", "after a trial", "after the runs"] | None = None
+    better: Better | None = None
+    stable: Stable | None = None
+    higher: Higher | None = None
+    measure: MeasureName | None = None
+    among: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    read_with: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def origin(self) -> str:
+        """The place in the paper, or that the claim is ours and when it was written."""
+        return f"ours, written {self.own}" if self.own else self.place
+
+    @property
+    def predicate(self) -> Better | Stable | Higher:
+        """The predicate that is given."""
+        predicate = self.better or self.stable or self.higher
+        assert predicate is not None
+        return predicate
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the predicate names."""
+        if isinstance(self.predicate, Better):
+            return (*self.predicate.columns, *self.predicate.over)
+        return (self.predicate.column,)
+
+    def matters_on(self, ratio: bool, unit: int) -> float:
+        """Return the smallest difference that matters, on the scale that is compared.
+
+        Parameters
+        ----------
+        ratio
+            True for costs and objectives, which are compared by log10.
+        unit
+            Largest score in the table's unit, 100 or 1.
+
+        Returns
+        -------
+        float
+            0 if the predicate states how large a difference must be, or may be.
+        """
+        match self.predicate:
+            case Better(by=0, times=1, value=None, fewer_errors=0) | Higher(by=0):
+                return math.log10(MATTERS_RATIO) if ratio else MATTERS * unit
+        return 0.0
+
+
+class Schema(StrictModel):
+    """The file itself.
+
+    Parameters
+    ----------
+    title
+        Title of the table or figure.
+    paper
+        Source of the published values.
+    metric
+        Measure that the table shows.
+    unit
+        Unit of the values: percent, fraction, seconds or MiB. Costs are always as measured.
+    repeats
+        Number of seeds of a random model.
+    limits
+        Limits of each run.
+    variants
+        Options of tasks by variant and value. Each row stands for one row with each combination of
+        values, labelled `row, value, value`.
+    rows
+        Data sets by label.
+    columns
+        Methods by label.
+    extends
+        Name of an experiment whose keys this file inherits, except claims. A mapping is merged with
+        the inherited one; any other key replaces it.
+    board
+        Rank the methods on the suite of tasks; the value is the column to compare them with.
+    control_of
+        Name of an experiment, for instance on the data in another form, whose published values and
+        tolerance this one has. The totals do not count its verdicts.
+    proposed
+        Columns of the methods that the paper proposes.
+    declared
+        Columns with `reading_of` that count in the totals "as we read the papers".
+    published
+        Printed values by row and column: a mean, or a mean and its standard deviation.
+    published_repeats
+        Number of runs behind each printed value.
+    tolerance
+        Largest difference from a published value; one, or a list of them.
+    figure
+        The x axis, if this is a figure.
+    regret
+        Judge each column as the choice for every row.
+    notes
+        Sentences for the page.
+    units
+        What claims about most rows, or their average, treat as an independent unit: each `task`
+        (without its options), `corpus` (the first part of a task's name) or `group`; by default
+        each row.
+    claims
+        Sentences of the paper, each tested.
+    """
+
+    title: str
+    paper: Paper
+    metric: MeasureName
+    unit: Literal["percent", "fraction", "seconds", "MiB"] = "percent"
+    repeats: Annotated[int, Ge(1), Lt(10_000), Strict()]
+    limits: Limit = Limit()
+    variants: dict[str, Annotated[dict[str, dict[str, Option]], MinLen(1)]] = Field(
+        default_factory=dict
+    )
+    rows: Annotated[dict[str, Row], MinLen(1)]  # after variants, which expand them
+    columns: Annotated[dict[str, Column], MinLen(1)]
+    extends: str = ""
+    board: str = ""
+    control_of: str = ""
+    proposed: tuple[str, ...] = ()
+    declared: tuple[str, ...] = ()
+    published: dict[str, dict[str, Published]] = Field(default_factory=dict)
+    published_repeats: Repeats | None = None
+    tolerance: Annotated[tuple[Tolerance, ...], ONE_OR_MORE] = ()
+    figure: Figure | None = None
+    regret: Regret | None = None
+    notes: tuple[str, ...] = ()
+    units: Literal["task", "corpus", "group"] | None = None
+    claims: tuple[Claim, ...] = ()
+
+    @field_validator("rows")
+    @classmethod
+    def _expand(cls, rows: dict[str, Row], info: ValidationInfo) -> dict[str, Row]:
+        """Return a row for each combination of variants in place of every row of the file."""
+        variants: dict[str, dict[str, dict[str, Option]]] = info.data.get("variants", {})
+        expanded: dict[str, Row] = {}
+        for label, row in rows.items():
+            axes = [row.variants.get(axis, values) for axis, values in variants.items()]
+            if len(expanded) + math.prod(map(len, axes)) > MAX_ROWS:
+                raise ValueError(f"more than {MAX_ROWS:,} rows; expected fewer variants.")
+            for combination in product(*axes):
+                values = dict(zip(variants, combination, strict=True))
+                options: dict[str, Option] = {}
+                for axis, value in values.items():
+                    options |= variants[axis].get(value, {})  # `checks` refuses an unknown value
+                expanded[", ".join([label, *combination])] = row.with_variant(values, options)
+        return expanded
+
+    def keys_of(self, row: str) -> tuple[str, str]:
+        """Return the keys of a row in the file, which are shared by the row's variants."""
+        values = "".join(f", {value}" for value in self.rows[row].variant.values())
+        return "rows", row.removesuffix(values)
+
+    @property
+    def value_unit(self) -> Unit:
+        """The unit of the table's values."""
+        return UNITS[self.unit]
+
+    @property
+    def scale_max(self) -> int:
+        """The largest value of a score in the table's unit."""
+        return self.value_unit.whole
+
+    @property
+    def keeps_decisions(self) -> bool:
+        """True if a claim, also of another experiment, may be tested over the documents."""
+        return bool(self.claims or self.published) and not self.units
+
+    @property
+    def competitors(self) -> list[str]:
+        """The columns that are neither controls nor readings of others."""
+        columns = self.columns.items()
+        return [name for name, column in columns if not (column.control or column.reading_of)]
+
+    @property
+    def candidates(self) -> list[str]:
+        """The columns of which one is the best of a row, for `regret`."""
+        combined = self.regret.combined if self.regret else ()
+        return [name for name in self.competitors if name not in combined]
