@@ -14,10 +14,10 @@ from soak import EXPERIMENT, NEW, RECORDS
 from watched import within
 
 from transferbench import experiments
-from transferbench.datasets import user
 from transferbench.errors import UserError
 from transferbench.runs import store
 from transferbench.runs.store import to_json
+from transferbench.userdata import tasks as user
 from transferbench.userdata.load import documents_problem
 from transferbench.userdata.readers import read
 

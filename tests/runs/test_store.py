@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from transferbench.data.tasks import Facts
+from transferbench.data.facts import Facts
 from transferbench.errors import Doubt, UserError
 from transferbench.runs import runner, store
 from transferbench.runs.record import Record, pack

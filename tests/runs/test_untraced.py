@@ -6,9 +6,9 @@ import pytest
 from conftest import strict_json
 
 from transferbench import models
-from transferbench.data.tasks import Task
 from transferbench.runs import runner
 from transferbench.runs.record import Run
+from transferbench.tasks import Task
 
 TASK = "generated/transfer:documents=60"
 READING = """\

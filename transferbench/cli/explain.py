@@ -31,9 +31,8 @@ def command(
     \b
     transferbench explain gtl-table3 comp-vs-rec gcmf
     """
-    from transferbench import experiments
+    from transferbench import experiments, tasks
     from transferbench.cli import audit
-    from transferbench.data import tasks
     from transferbench.errors import UserError
     from transferbench.evidence import explain
     from transferbench.evidence.frame import read_cells

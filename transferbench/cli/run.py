@@ -50,10 +50,10 @@ def command(
     worthless by them, the exit code is 1.
     """
     from transferbench import parameters
-    from transferbench.data.tasks import ensure_built
     from transferbench.errors import UserError
     from transferbench.runs import runner
     from transferbench.runs.store import NAME, to_json
+    from transferbench.tasks import ensure_built
 
     if seeds and repeats:
         raise UserError("--seeds and --repeats were both given; give one of them.")

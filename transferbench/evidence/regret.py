@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from transferbench.choose.evidence import ADVISED, ANY, MIN_EVIDENCE, WEAK_AGREEMENT
+from transferbench.choose.evidence import ADVISED, ANY, MIN_EVIDENCE
 from transferbench.evidence.frame import Cell, to_frame
 from transferbench.experiments.experiment import Experiment
+from transferbench.userdata.doubts import WEAK_AGREEMENT
 
 #: The combined column that is best on the other corpora.
 ELSEWHERE = "chosen on the other corpora"
@@ -27,7 +28,7 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     """Return a line for each combination of variants and each strategy, in the table's unit.
 
     A strategy is a column, or a column "if advised": on the rows where its members agree enough to
-    be advised, see `choose.evidence.WEAK_AGREEMENT`. Of several combined columns, settings of one
+    be advised, see `userdata.doubts.WEAK_AGREEMENT`. Of several combined columns, settings of one
     method, there is also the one that has for each corpus the least mean regret on the others.
 
     A column for each variant, then tasks and corpora, the numbers of rows and of their groups.

@@ -23,8 +23,7 @@ from pydantic import (
     model_validator,
 )
 
-from transferbench import experiments, models, parameters
-from transferbench.data import tasks
+from transferbench import experiments, models, parameters, tasks
 from transferbench.measures import COSTS, UNITS, MeasureName, Unit
 from transferbench.parameters import Params, Positive, Weight
 from transferbench.runs.record import Limits, Run

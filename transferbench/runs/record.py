@@ -19,10 +19,12 @@ from annotated_types import Ge, Le, Lt
 
 from transferbench import models
 from transferbench.artefacts import Folder
-from transferbench.data.tasks import Built, Facts, Task
+from transferbench.data.facts import Facts
 from transferbench.errors import Doubt
 from transferbench.fingerprint import PACKAGE, fingerprint
 from transferbench.parameters import Positive
+from transferbench.tasks import BuiltTask as Built
+from transferbench.tasks import Task
 
 Status = Literal["done", "failed", "crashed", "timeout", "memory", "unavailable", "missing"]
 #: A measure; sums of the explained variance are rounded.

@@ -7,10 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from transferbench import models, parameters
+from transferbench import models, parameters, tasks
 from transferbench.artefacts import Folder
-from transferbench.data import tasks
-from transferbench.data.tasks import Built, Facts, Task
+from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable
 from transferbench.runs import local
 from transferbench.runs.process import block_interrupts
@@ -18,6 +17,8 @@ from transferbench.runs.progress import ProgressBar
 from transferbench.runs.record import Job, Limits, Record, Run
 from transferbench.runs.store import Store
 from transferbench.settings import Settings
+from transferbench.tasks import BuiltTask as Built
+from transferbench.tasks import Task
 
 #: Which runs to perform: those without a finished record, also those whose record other data or
 #: code made (or code that cannot be followed, see `untraced`), or all.
