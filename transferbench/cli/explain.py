@@ -32,9 +32,8 @@ def command(
     transferbench explain gtl-table3 comp-vs-rec gcmf
     """
     from transferbench import experiments, tasks
-    from transferbench.cli import audit
     from transferbench.errors import UserError
-    from transferbench.evidence import explain
+    from transferbench.evidence import audit, explain
     from transferbench.evidence.frame import read_cells
 
     file = experiments.load(experiment, settings.results)

@@ -15,6 +15,7 @@ Other packages add datasets by entry points in the group `transferbench.datasets
 
 import importlib
 import json
+import re
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -25,6 +26,8 @@ from transferbench.data.fetch import File, Members, Url, Wheel
 from transferbench.errors import unknown
 
 FOLDER = Path(__file__).parent
+#: The form of its documents, at the end of the name of a task.
+FORM = re.compile("-(bydate|19997|rebuilt|reversed)$")
 
 
 @cache
