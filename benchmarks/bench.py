@@ -18,9 +18,8 @@ from sklearn.decomposition import NMF
 from threadpoolctl import threadpool_limits
 
 import transferbench
-from transferbench import settings
+from transferbench import settings, tasks
 from transferbench.core.nmtf import NMTF
-from transferbench.data import tasks
 from transferbench.models.transfer import _shared
 
 ROUNDS = 3

@@ -20,11 +20,11 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from transferbench import experiments, settings
+from transferbench import experiments, settings, tasks
 from transferbench.artefacts import Memory
-from transferbench.choose import compare, sample
+from transferbench.choose import sample
 from transferbench.choose.evidence import QUICK, RECOMMENDED
-from transferbench.data import tasks
+from transferbench.choose.fits import fit_plan, plan
 from transferbench.problem import Fit, Problem, Truth
 
 FILE = Path(__file__).parent.parent / "results" / "choice" / "labels.csv"
@@ -43,9 +43,9 @@ DISASTERS = (
 
 def lines(problem: Problem, truth: Truth) -> list[dict[str, float]]:
     """Return the values of the columns for each number of labels."""
-    plans = compare.plan("transfer", QUICK["transfer"], {})
+    plans = plan("transfer", QUICK["transfer"], {})
     memory: Memory = {}  # what the models share
-    entries = [compare.fit_plan(problem, planned, memory) for planned in plans]
+    entries = [fit_plan(problem, planned, memory) for planned in plans]
     fits = {entry.model: Fit(entry.fits[0].scores[-1:]) for entry in entries if entry.fits}
     # Of equally good models the first is chosen.
     fits = {RECOMMENDED: fits.pop(RECOMMENDED), **fits}

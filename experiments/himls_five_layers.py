@@ -32,9 +32,8 @@ import pandas as pd
 import scipy.sparse as sp
 from tqdm import tqdm
 
-from transferbench import experiments, measures, settings
+from transferbench import experiments, measures, settings, tasks
 from transferbench.core import hierarchy, losses, plsa, scale
-from transferbench.data import tasks
 from transferbench.models.multilabel import _layers, himls
 from transferbench.problem import Fit, Problem
 from transferbench.runs import store, worker

@@ -15,8 +15,8 @@ import pytest
 import scipy.sparse as sp
 from small_experiment import PLAIN
 
-from transferbench import datasets, plugins, settings
-from transferbench.data import fetch, tasks
+from transferbench import datasets, plugins, settings, tasks
+from transferbench.data import fetch
 from transferbench.errors import Unavailable
 from transferbench.problem import Domain, Problem, Truth
 from transferbench.settings import Settings
@@ -82,7 +82,7 @@ def originals(task: str) -> dict[str, Path]:
     """Return the verified original files of a task by name; see `reachable`."""
     found = settings.load()
     with reachable(task):
-        needed = tasks.needed(tasks.Task.parse(task))
+        needed = tasks.original_files(tasks.Task.parse(task))
         return {name: fetch.get(file, found) for name, file in needed.items()}
 
 

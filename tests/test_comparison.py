@@ -12,9 +12,10 @@ import pytest
 from conftest import ROOT, make_problem
 
 from transferbench import datasets, experiments
-from transferbench.choose import compare, evidence, sample
+from transferbench.choose import compare, evidence, fits, sample
 from transferbench.choose.advice import Choice, choose, choose_by_sample
-from transferbench.choose.compare import Comparison, Entry
+from transferbench.choose.compare import Comparison
+from transferbench.choose.fits import ComparedModel
 from transferbench.errors import Doubt
 from transferbench.evidence.regret import ELSEWHERE
 from transferbench.problem import Fit, Problem, Truth
@@ -47,7 +48,7 @@ def table(true: list[int], **decisions: list[list[int]]) -> dict[str, dict]:
         TRUTH, Y=(TRUTH.Y[0], Y), scored=(np.zeros(4, bool), np.array(true) >= 0)
     )  # fmt: skip
     entries = {
-        model: Entry(
+        model: ComparedModel(
             model, {}, tuple(Fit((TRUTH.Y[0], np.eye(2)[seed])) for seed in seeds), 1.0, ()
         )
         for model, seeds in decisions.items()
@@ -84,25 +85,27 @@ def test_documents_without_a_label_are_not_scored_and_an_absent_class_has_no_rec
 
 
 def test_seeds_follow_each_other_from_the_given_one():
-    plans = compare.plan("transfer", ["lr", "gcmf"], {}, repeats=2, seed=5)
+    plans = fits.plan("transfer", ["lr", "gcmf"], {}, repeats=2, seed=5)
     assert {plan.model: plan.seeds for plan in plans} == {"lr": (None,), "gcmf": (5, 6)}
 
 
 def test_the_reference_and_the_recommended_model_are_always_compared():
-    assert compare.model_names("transfer", ["dtl", "lr"]) == ["lr", "dtl", "consensus"]
-    assert compare.model_names("transfer", ["consensus"]) == ["lr", "consensus"]
-    assert compare.model_names("multilabel", ["tram"]) == ["linear-svm", "tram"]
-    assert compare.model_names("transfer") == list(evidence.QUICK["transfer"])
+    assert fits.model_names("transfer", ["dtl", "lr"]) == ["lr", "dtl", "consensus"]
+    assert fits.model_names("transfer", ["consensus"]) == ["lr", "consensus"]
+    assert fits.model_names("multilabel", ["tram"]) == ["linear-svm", "tram"]
+    assert fits.model_names("transfer") == list(evidence.QUICK["transfer"])
 
 
-def entry(agreement: float = 0.95, area: float = 0.9, *doubts: Doubt, **params: object) -> Entry:
+def entry(
+    agreement: float = 0.95, area: float = 0.9, *doubts: Doubt, **params: object
+) -> ComparedModel:
     """Return an entry of the consensus as on SOURCE, with these diagnostics."""
-    (planned,) = compare.plan("transfer", ["consensus"], {"consensus": params})
+    (planned,) = fits.plan("transfer", ["consensus"], {"consensus": params})
     signs = {"area": area, "agreement": agreement, "alike": float(area < 0.5)}
     if math.isnan(agreement):
         del signs["agreement"]
     fit = Fit(TRUTH.Y, diagnostics=signs)
-    return Entry("consensus", planned.params, (fit,), 1.0, doubts)
+    return ComparedModel("consensus", planned.params, (fit,), 1.0, doubts)
 
 
 @pytest.mark.parametrize(
@@ -273,7 +276,7 @@ def test_the_range_of_the_evidence_is_that_of_the_experiment():
         if row.group == "WebKB" or asked == "100":
             continue
         facts = datasets.facts(task.base)
-        limit = task.cut.get("documents", math.inf)
+        limit = task.subsample_options.get("documents", math.inf)
         sizes[label] = [min(limit, size) for size in facts["documents"].values()]
         classes.add(len(facts["classes"]))
     assert min(map(min, sizes.values())) == evidence.MIN_EVIDENCE

@@ -11,9 +11,8 @@ from conftest import make_problem
 from own_documents import SOURCE, make_documents
 
 import transferbench
-from transferbench.choose.doubts import check_data, check_fit
-from transferbench.choose.evidence import WEAK_AGREEMENT
 from transferbench.problem import Domain, Fit
+from transferbench.userdata.doubts import WEAK_AGREEMENT, check_data, check_fit
 from transferbench.userdata.load import documents_problem
 
 

@@ -14,9 +14,9 @@ from soak import EXPERIMENT, NEW, RECORDS
 from watched import within
 
 from transferbench import experiments
-from transferbench.datasets import user
 from transferbench.errors import UserError
 from transferbench.runs import store
+from transferbench.userdata import tasks as user
 from transferbench.userdata.load import documents_problem
 from transferbench.userdata.readers import read
 

@@ -20,30 +20,31 @@ SMALL = {
     "files": {"errors"},
     "strict_yaml": {"errors", "files"},
     "parameters": {"errors"},
-    "settings": {"errors", "files", "parameters", "strict_yaml"},
+    "settings": {"files", "parameters"},
     "measures": {"problem"},
     "stats": set(),
     "npz": {"files"},
     "artefacts": {"errors", "files", "fingerprint", "npz"},
 }
-#: Part → the other parts it may use. A part is a folder or a module of the package.
+#: Part → the other parts it uses, each above it. A part is a folder or a module of the package.
 PARTS = {
     "core": set(),
     "models": {"core"},
-    "data": {"core", "datasets"},
-    "datasets": {"core", "data", "userdata"},
-    "userdata": {"core", "data"},
+    "data": {"core"},
+    "userdata": {"core", "data", "models"},
+    "datasets": {"data", "userdata"},
+    "tasks": {"data", "datasets", "userdata"},
     # Found by entry points only, as a plug-in of another package.
-    "baselines": {"core", "data", "datasets", "models"},
-    "runs": {"core", "models", "data", "userdata", "datasets", "choose"},
-    "experiments": {"models", "data", "datasets", "choose", "runs"},
-    "evidence": {"models", "datasets", "choose", "experiments", "runs"},
-    "choose": {"core", "models", "data", "datasets", "userdata", "runs"},
+    "baselines": {"core", "datasets", "models"},
+    "runs": {"core", "models", "data", "userdata", "tasks"},
+    "experiments": {"models", "datasets", "tasks", "runs"},
+    "choose": {"core", "models", "userdata"},
+    "evidence": {"models", "userdata", "datasets", "runs", "experiments", "choose"},
     # What the command line and Python users call.
-    "api": {"models", "runs", "data", "datasets", "userdata", "choose", "experiments", "evidence"},
-    "estimators": {"api", "choose", "data", "datasets", "userdata"},
-    "citing": {"models", "data", "datasets", "experiments", "evidence"},
-    "bundle": {"models", "runs", "experiments", "evidence", "citing"},
+    "api": {"models", "userdata", "tasks", "runs", "experiments", "choose", "evidence"},
+    "estimators": {"userdata", "choose", "api"},
+    "citing": {"models", "data", "datasets", "tasks", "experiments"},
+    "bundle": {"runs", "experiments", "evidence", "citing"},
 }
 
 
@@ -64,9 +65,16 @@ def heavy(tree: ast.Module) -> list[str]:
     return [name for name in names if f"{name}.".startswith(tuple(f"{h}." for h in HEAVY))]
 
 
-def test_each_file_imports_only_from_below():
+def test_each_part_imports_only_from_above():
+    for table in (SMALL, PARTS):
+        for i, (part, allowed) in enumerate(table.items()):
+            assert allowed <= set(list(table)[:i]), part
+
+
+def test_each_file_imports_only_what_its_part_may():
     parts = {p.stem for p in PACKAGE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
     assert parts - {"__init__", "__main__", "cli"} == set(SMALL) | set(PARTS)
+    unused = {part: set(allowed) for part, allowed in (SMALL | PARTS).items()}
     for path in PACKAGE.rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         names = imports(tree)
@@ -75,9 +83,11 @@ def test_each_file_imports_only_from_below():
             allowed = SMALL[part] if part in SMALL else PARTS[part] | set(SMALL)
             used = {[*name.split("."), ""][1] for name in names} & parts
             assert used <= allowed | {part, "__init__"}, path
+            unused[part] -= used
         if part == "models" and path.parent != PACKAGE / "models" and path.name not in JOINT:
             siblings = [name for name in names if name.startswith("transferbench.models")]
             shared = f"transferbench.models.{path.parent.name}._"
             assert all(name.startswith(shared) for name in siblings), path
         if path in LAZY:
             assert not heavy(tree), path
+    assert not any(unused.values()), unused

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transferbench import measures, models, parameters, settings
-from transferbench.data import tasks
+from transferbench import measures, models, parameters, settings, tasks
 from transferbench.errors import UserError
 from transferbench.parameters import Params
 from transferbench.problem import Family, Fit, Problem, Truth, Watch
@@ -163,10 +162,10 @@ def compare(
     UserError
         For a mistake in the arguments or files.
     """
-    from transferbench.choose import compare as comparing
     from transferbench.choose.evidence import REFERENCE
-    from transferbench.userdata.documents import Reading, find_domains
-    from transferbench.userdata.load import load
+    from transferbench.choose.fits import choose_family, model_names, plan
+    from transferbench.choose.session import Session
+    from transferbench.userdata.documents import Reading
 
     models = [models] if isinstance(models, str) else models
     of_files = problem is None and source and target
@@ -176,23 +175,22 @@ def compare(
     truth = None
     if problem is None:
         how = Reading(**parameters.resolve(Reading.__init__, reading, "compare"))  # type: ignore[arg-type]
-        family = comparing.choose_family(models, True, how.separator)
-        loaded = load(
-            *(find_domains([n] if isinstance(n, str) else n) for n in (source, target)),
-            family=family, labels="none" if labels else "any", options=options or {}, reading=how,
-            label_file=Path(labels) if labels else None,
+        family = choose_family(models, True, how.separator)
+        session = Session.of_files(
+            *([n] if isinstance(n, str) else n for n in (source, target)),
+            names=model_names(family, models), family=family, params=params or {}, repeats=repeats,
+            label_file=Path(labels) if labels else None, options=options or {}, reading=how,
         )  # fmt: skip
-        problem, truth = loaded.problem, loaded.truth
-    elif isinstance(problem, str):
+        return session.table(session.compare())
+    if isinstance(problem, str):
         problem, truth = load_task(problem)
     elif isinstance(problem, tuple):
         problem, truth = problem
     if problem.family not in REFERENCE or not problem.targets:
         raise UserError(f"{problem.name}: expected a source with labels and a target to compare.")
-    names = comparing.model_names(problem.family, models)
-    plans = comparing.plan(problem.family, names, params or {}, repeats=repeats)
-    compared = comparing.compare(problem, plans, truth if labels else None)
-    return comparing.table(compared, truth)
+    names = model_names(problem.family, models)
+    session = Session(problem, plan(problem.family, names, params or {}, repeats=repeats), truth)
+    return session.table(session.compare())
 
 
 def results(name: str) -> DataFrame:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from transferbench import __version__, datasets, experiments, models
-from transferbench.data import fetch, tasks
+from transferbench import __version__, datasets, experiments, models, tasks
+from transferbench.data import fetch
 from transferbench.datasets import dataset_of
 from transferbench.errors import UserError, unknown
 from transferbench.experiments.experiment import Experiment
@@ -39,7 +39,7 @@ def bibtex(name: str, results: Path) -> str:
     if name in datasets.modules():
         return _entries([], datasets.modules()[name].FILES.values())
     with suppress(UserError):
-        return _entries([], tasks.needed(tasks.Task.parse(name)).values())
+        return _entries([], tasks.original_files(tasks.Task.parse(name)).values())
     registries = (experiments.papers(), models.registry(), datasets.modules(), datasets.tasks())
     every_name = available.union(*registries)
     raise unknown("name", name, every_name, "See `transferbench list`.")
@@ -48,7 +48,7 @@ def bibtex(name: str, results: Path) -> str:
 def of_experiments(cited: Sequence[Experiment]) -> str:
     """Return the entries of the papers and the data of experiments, and of the suite."""
     planned = {run.run.task: None for experiment in cited for run in experiment.runs(1)}
-    files = [file for task in planned for file in tasks.needed(task).values()]
+    files = [file for task in planned for file in tasks.original_files(task).values()]
     return _entries([experiment.spec.paper.title for experiment in cited], files)
 
 

@@ -25,8 +25,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from transferbench import api
-from transferbench.choose import compare
 from transferbench.choose.evidence import QUICK, RECOMMENDED
+from transferbench.choose.fits import plan
+from transferbench.choose.session import Session
 from transferbench.measures import THRESHOLD, normalize_scores
 from transferbench.problem import Domain, Family, Fit, Problem, Truth, canonical
 from transferbench.userdata.multilabel import fit_in_tasks
@@ -324,13 +325,13 @@ class TransferClassifier(TransductiveClassifier):
         scored = tuple(np.asarray(Y.any(axis=1)) for Y in sample)
         truth = Truth("transfer", problem.classes, names, tuple(sample), scored)
         params = {RECOMMENDED: self._params}
-        plans = compare.plan("transfer", QUICK["transfer"], params, seed=self._seed())
-        compared = compare.compare(problem, plans, truth)
+        plans = plan("transfer", QUICK["transfer"], params, seed=self._seed())
+        compared = Session(problem, plans, truth, sampled=True).compare()
         choice = compared.choice
         if choice.model is None:
             raise ValueError("no model can be used on these documents")
         self.chosen_, self.expected_accuracy_ = choice.model, choice.accuracy
-        return compared.entries[choice.model].fits[0]
+        return compared.models[choice.model].fits[0]
 
     def _confidence_of_new(self, X: sp.csr_array) -> np.ndarray:
         """Return the normalised cosines (n, c) with the means of the classes."""

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from conftest import originals, reachable
 
-from transferbench import datasets, settings
+from transferbench import datasets, settings, tasks
 from transferbench.baselines import embedded
-from transferbench.data import fetch, tasks
-from transferbench.data.tasks import Facts
+from transferbench.data import fetch
+from transferbench.data.facts import Facts
 from transferbench.datasets import newsgroups
 from transferbench.errors import Unavailable
 from transferbench.messages import install_hint

@@ -122,7 +122,7 @@ def test_names_are_completed(words, found, monkeypatch, capsys):
     [
         (["--help"], HEAVY),
         (["list"], ("sklearn", "pandas", "pydantic", "transferbench.models.transfer.gcmf")),
-        (["describe", "gcmf"], ("transferbench.data.tasks", "transferbench.runs", "yaml")),
+        (["describe", "gcmf"], ("transferbench.tasks", "transferbench.runs", "yaml")),
     ],
 )
 def test_a_command_imports_only_what_it_needs(arguments, modules):

@@ -13,7 +13,7 @@ from conftest import strict_json
 from own_documents import read_csv, sentences, write_csv, write_several
 
 from transferbench import api
-from transferbench.choose import advice, compare
+from transferbench.choose import advice, compare, fits
 from transferbench.cli.compare import _measure
 from transferbench.errors import UserError
 
@@ -104,13 +104,13 @@ def test_no_label_of_a_target_changes_what_is_recommended(call, folder):
 
 
 def test_predict_takes_the_recommended_model_and_says_why(call, folder, monkeypatch):
-    fit, fitted = compare.models.fit, []
+    fit, fitted = fits.models.fit, []
 
     def noting(name, *arguments, **options):
         fitted.append(name)
         return fit(name, *arguments, **options)
 
-    monkeypatch.setattr(compare.models, "fit", noting)
+    monkeypatch.setattr(fits.models, "fit", noting)
     code, out, _ = call("predict", *FILES, "-m", "auto", "-m", "svm", "--out", "a.csv")
     *sentence, shares, _, end = out.splitlines()
     assert (code, fitted) == (0, ["lr", "consensus", "svm"])
@@ -303,7 +303,7 @@ def test_the_accuracy_on_few_documents_has_a_wilson_interval(scored, accuracy, i
 @pytest.fixture
 def failing(monkeypatch):
     """Function that makes the fit of a model raise an error."""
-    original = compare.models.fit
+    original = fits.models.fit
 
     def install(model: str, error: Exception) -> None:
         def fit(name, *arguments, **options):
@@ -311,7 +311,7 @@ def failing(monkeypatch):
                 raise error
             return original(name, *arguments, **options)
 
-        monkeypatch.setattr(compare.models, "fit", fit)
+        monkeypatch.setattr(fits.models, "fit", fit)
 
     return install
 

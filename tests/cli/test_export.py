@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from conftest import make_multilabel, make_problem
 from sklearn.datasets import load_svmlight_file
 
-from transferbench.data import tasks
+from transferbench import tasks
 
 
 def read(path, shape):

@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 from small_experiment import PLAIN
 
-from transferbench import cli, npz, strict_yaml
-from transferbench.data import tasks
+from transferbench import cli, npz, strict_yaml, tasks
 from transferbench.errors import UserError
 from transferbench.runs import store
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from conftest import ELSEWHERE, originals, slow_unless
 
-from transferbench import datasets, parameters
-from transferbench.data import tasks
-from transferbench.data.tasks import Facts
+from transferbench import datasets, parameters, tasks
+from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable
 
 OPTIONS = {name: parameters.schema(module.build) for name, module in datasets.tasks().items()}
@@ -28,7 +27,7 @@ def test_a_task_states_its_files_and_facts(name):
     if name not in {*ELSEWHERE, *OWN}:
         assert "digest" in datasets.facts(name)
     assert tasks.Task.parse(name).has_default_options
-    needed = tasks.needed(tasks.Task.parse(name))
+    needed = tasks.original_files(tasks.Task.parse(name))
     assert bool(needed) == bool(module.FILES)  # empty where nothing is fetched at all
     for key, file in needed.items():
         assert file.name == key
@@ -39,7 +38,7 @@ def test_a_task_states_its_files_and_facts(name):
 
 @pytest.mark.parametrize("module", datasets.modules().values(), ids=list(datasets.modules()))
 def test_every_original_belongs_to_a_task(module):
-    used = {file for name in module.TASKS for file in tasks.needed(tasks.Task.parse(name))}
+    used = {file for name in module.TASKS for file in tasks.original_files(tasks.Task.parse(name))}
     assert used == set(module.FILES)
 
 

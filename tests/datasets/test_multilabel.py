@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
-from transferbench.data import tasks
+from transferbench import tasks
 from transferbench.data.problems import (
     assign_tasks,
     assign_tasks_from,

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from transferbench.data import archive, tasks
+from transferbench import tasks
+from transferbench.data import archive
 from transferbench.datasets import nus_wide
 from transferbench.errors import UserError
 

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 from conftest import originals
 
-from transferbench.core.term_counts import recover_counts
 from transferbench.datasets import rcv1
+from transferbench.datasets._rcv1_counts import recover_counts
 
 #: Two of the five, which all have the same defect.
 NAMES = ["rcv1/subset1", "rcv1/subset5"]

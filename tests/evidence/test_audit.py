@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from transferbench import experiments
-from transferbench.cli import audit as command
 from transferbench.evidence import audit
 from transferbench.evidence.audit import Column
 from transferbench.evidence.frame import read_cells
@@ -36,7 +35,7 @@ def test_the_probability_of_fits_is_that_of_random_digits():
 
 def findings(name: str) -> dict[tuple[str, str], list[audit.Finding]]:
     found: dict[tuple[str, str], list[audit.Finding]] = {}
-    for each in command.findings([name])[name]:
+    for each in audit.findings([name])[name]:
         found.setdefault((each.column, each.status), []).append(each)
     return found
 

@@ -79,7 +79,7 @@ def test_ranks_regrets_and_counts():
 def test_a_method_on_other_data_than_the_suites_is_named_and_not_ranked(monkeypatch):
     suite = experiments.read(TEXT.partition("  LR 2:")[0], Path("suite.yaml"))
     monkeypatch.setattr(experiments, "load", lambda name: suite)
-    monkeypatch.setattr(experiments, "_extended", lambda data: data)
+    monkeypatch.setattr(experiments, "extended", lambda data: data)
     text = f"extends: suite\n{TEXT}"
     assert "LR 2" in set(read(text, lambda planned: "same").standings["method"])
     board = read(text, lambda planned: "forged" if planned.column == "LR 2" else "the suite's")

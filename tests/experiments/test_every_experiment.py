@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from transferbench import experiments, models, parameters
-from transferbench.data import tasks
+from transferbench import experiments, models, parameters, tasks
 
 
 @pytest.mark.parametrize("name", experiments.names())

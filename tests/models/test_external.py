@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from transferbench import models, parameters
-from transferbench.data import tasks
+from transferbench import models, parameters, tasks
 from transferbench.errors import UserError
 from transferbench.models import external
 from transferbench.settings import Settings

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from transferbench.data.tasks import Facts, Task
+from transferbench.data.facts import Facts
 from transferbench.runs.policy import REASONS, decide, has_untracked_code
 from transferbench.runs.record import Record, Run
+from transferbench.tasks import Task
 
 FACTS = Facts("transfer", ("a",), {"t": 3}, {"t": [3]}, (2,), 4, 5.0, "digest")
 RUN = Run(Task("generated/small"), "lr", {}, 0)

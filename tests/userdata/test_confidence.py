@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import transferbench
-from transferbench import models
+from transferbench import models, tasks
 from transferbench.choose.evidence import NO_CONFIDENCE
-from transferbench.data import tasks
 from transferbench.measures import normalize_scores
 
 #: Tasks of the experiment `choice`, of corpora of different kinds.

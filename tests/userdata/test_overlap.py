@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from transferbench.choose.doubts import check_overlap
 from transferbench.problem import Domain, Problem
+from transferbench.userdata.doubts import check_overlap
 
 
 def make(sources, targets) -> Problem:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from own_documents import CAT, SEA, make_documents, write_csv
 
-from transferbench.choose.compare import choose_family
-from transferbench.choose.doubts import check_fit
+from transferbench.choose.fits import choose_family
 from transferbench.errors import UserError
 from transferbench.measures import evaluate
 from transferbench.problem import Fit
 from transferbench.userdata import multilabel, predictions
 from transferbench.userdata.documents import Reading, find_domains
+from transferbench.userdata.doubts import check_fit
 from transferbench.userdata.load import documents_problem, load
 
 BOTH = ["the cat on the ship", "a kitten at sea"]

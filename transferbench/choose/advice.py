@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,14 +21,12 @@ from transferbench.choose.evidence import (
     MIN_EVIDENCE,
     RECOMMENDED,
     REGRETS,
-    WEAK_AGREEMENT,
 )
+from transferbench.choose.fits import ComparedModel
 from transferbench.choose.sample import judge, wilson
 from transferbench.models.transfer.consensus import FEW
 from transferbench.problem import Problem, Truth
-
-if TYPE_CHECKING:
-    from transferbench.choose.compare import Entry
+from transferbench.userdata.doubts import WEAK_AGREEMENT
 
 LABEL = (
     "Label a sample: --label-sample 50 writes it, --labels reads it, and says what accuracy to "
@@ -73,14 +70,14 @@ NO_EVIDENCE = Choice(
 )
 
 
-def choose(problem: Problem, entry: Entry) -> Choice:
-    """Return the choice from the entry of the recommended model, or none."""
-    if not entry.fits or entry.worthless:
-        why = "; ".join(doubt.text for doubt in entry.doubts if doubt.worthless)
+def choose(problem: Problem, compared: ComparedModel) -> Choice:
+    """Return the choice from the fits of the recommended model, or none."""
+    if not compared.fits or compared.worthless:
+        why = "; ".join(doubt.text for doubt in compared.doubts if doubt.worthless)
         return refuse(f"{RECOMMENDED}: {why}")
     if why := _outside(problem):
         return refuse(why)
-    signs = entry.fits[0].diagnostics
+    signs = compared.fits[0].diagnostics
     agreement = signs.get("agreement")
     if agreement is not None and agreement < WEAK_AGREEMENT:
         return refuse(
@@ -102,23 +99,23 @@ def choose(problem: Problem, entry: Entry) -> Choice:
         f"Expect {points} points of accuracy less than by the best of six models, in bad cases "
         f"{max(r.worst for r in regrets):.0f}. Labels help most: --label-sample 50."
     )
-    if entry.params != parameters.resolve(models.load(RECOMMENDED), {}, RECOMMENDED):
+    if compared.params != parameters.resolve(models.load(RECOMMENDED), {}, RECOMMENDED):
         expect = f"No evidence is known for its parameters. {LABEL}"
     return Choice(
         RECOMMENDED, (f"Recommended: {RECOMMENDED}.", f"Why: {why}.", expect), _evidence()
     )
 
 
-def choose_by_sample(entries: Mapping[str, Entry], sample: Truth) -> Choice:
+def choose_by_sample(compared: Mapping[str, ComparedModel], sample: Truth) -> Choice:
     """Return the model that is right most often on the sample, and the accuracy to expect.
 
     Of equally good models the recommended one is preferred, then the first.
     """
-    names = [name for name in entries if entries[name].fits and not entries[name].worthless]
+    names = [name for name, model in compared.items() if model.fits and not model.worthless]
     names.sort(key=lambda name: name != RECOMMENDED)
     if not names:
         return refuse("the results of all models are worthless")
-    judged = judge({name: entries[name].fits[0] for name in names}, sample)
+    judged = judge({name: compared[name].fits[0] for name in names}, sample)
     (best, right), *others = judged.right.items()
     m = judged.documents
     low, high = wilson(judged.accuracy, m)

@@ -1,4 +1,4 @@
-"""Fit models on one problem and compare them, without labels of a target.
+"""Compare the models that are fitted on one problem, without labels of a target.
 
 Labels of a target reach no model and no recommendation: `compare` does not receive the truth.
 `table` uses it, if there is one, to add measures.
@@ -6,8 +6,6 @@ Labels of a target reach no model and no recommendation: `compare` does not rece
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,143 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transferbench import artefacts, models, parameters
+from transferbench import artefacts
 from transferbench.choose import sample as sampling
 from transferbench.choose.advice import NO_EVIDENCE, Choice, choose, choose_by_sample
-from transferbench.choose.doubts import check_data, check_fit
-from transferbench.choose.evidence import QUICK, RECOMMENDED, REFERENCE
+from transferbench.choose.evidence import RECOMMENDED
+from transferbench.choose.fits import ComparedModel, FitPlan, fit_plan
 from transferbench.core.priors import labelled_shares
-from transferbench.errors import Doubt, UserError, unknown
+from transferbench.errors import Doubt, UserError
 from transferbench.measures import ALL, THRESHOLD, correct, evaluate
-from transferbench.messages import reason
-from transferbench.parameters import Count
-from transferbench.problem import Family, Fit, Problem, Truth
+from transferbench.problem import Fit, Problem, Truth
 from transferbench.stats import PairedTest, paired_error
-from transferbench.userdata.multilabel import fit_in_tasks
+from transferbench.userdata.doubts import check_data, check_fit
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-
-@dataclass(frozen=True)
-class FitPlan:
-    """A model to compare: its name, all its parameters and its seeds."""
-
-    model: str
-    params: Mapping[str, Any]
-    seeds: tuple[int | None, ...]
-
-
-def choose_family(names: Sequence[str], has_source: bool, separator: str | None) -> Family:
-    """Return the family of user data: a separator or the first model makes it multi-label.
-
-    Parameters
-    ----------
-    separator
-        None if the user gave none, "" to leave labels whole.
-    """
-    if not has_source:
-        return "clustering"
-    first = models.get(names[0]).family if names else "transfer"
-    return "multilabel" if separator or first == "multilabel" else "transfer"
-
-
-def model_names(family: str, names: Sequence[str] = ()) -> list[str]:
-    """Return the models to compare: the reference, the others, and the recommended one.
-
-    Parameters
-    ----------
-    names
-        The others; by default the quick ones.
-    """
-    last = [RECOMMENDED] if family == "transfer" else []
-    return list(dict.fromkeys([REFERENCE[family], *(names or QUICK[family]), *last]))
-
-
-def plan(
-    family: Family,
-    names: Sequence[str],
-    params: Mapping[str, Mapping[str, object]],
-    *,
-    repeats: int = 1,
-    seed: int = 0,
-) -> list[FitPlan]:
-    """Return what to fit on a problem of a family.
-
-    Parameters
-    ----------
-    params
-        Parameters by model.
-    repeats
-        Seeds of a random model, from `seed` on.
-
-    Raises
-    ------
-    UserError
-        For an unknown or unsuitable model or parameter.
-    """
-    repeats = parameters.convert(repeats, Count, "repeats")
-    for name in params:
-        if name not in names:
-            raise unknown("compared model", name, names)
-    plans = []
-    for name in names:
-        models.check_family(name, family)
-        function = models.load(name)
-        resolved = parameters.resolve(function, params.get(name, {}), name)
-        random = parameters.takes_seed(function)
-        seeds = tuple(range(seed, seed + repeats)) if random else (None,)
-        plans.append(FitPlan(name, resolved, seeds))
-    return plans
-
-
-def assign(
-    values: Mapping[str, str], names: Sequence[str], preferred: Sequence[str] = ()
-) -> dict[str, dict[str, str]]:
-    """Return parameters by model.
-
-    MODEL.NAME overrides NAME. One that no model has is for the first preferred model, or else the
-    first one, where `plan` refuses it.
-
-    Parameters
-    ----------
-    values
-        By name: NAME is for all models that have it, MODEL.NAME for one.
-    """
-    params: dict[str, dict[str, str]] = {}
-    schemas = {name: parameters.schema(models.load(name)) for name in names}
-    for key in sorted(values, key=lambda key: "." in key):
-        model, dot, name = key.rpartition(".")
-        takers = [n for n in names if name in schemas[n]] or [*preferred, *names][:1]
-        for taker in [model] if dot else takers:
-            params.setdefault(taker, {})[name] = values[key]
-    return params
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A compared model.
-
-    Parameters
-    ----------
-    fits
-        The fit of each seed; empty if the model could not be fitted.
-    seconds
-        Mean wall time of a fit.
-    doubts
-        Reasons to doubt the first seed's decisions, or why there is no fit.
-    """
-
-    model: str
-    params: Mapping[str, Any]
-    fits: tuple[Fit, ...]
-    seconds: float
-    doubts: tuple[Doubt, ...]
-
-    @property
-    def worthless(self) -> bool:
-        """True if the decisions should not be used."""
-        return any(doubt.worthless for doubt in self.doubts)
 
 
 @dataclass(frozen=True)
@@ -160,13 +35,13 @@ class Comparison:
     """The compared models by name, doubts about the documents, and the recommendation."""
 
     problem: Problem
-    entries: Mapping[str, Entry]
+    models: Mapping[str, ComparedModel]
     doubts: tuple[Doubt, ...]
     choice: Choice
 
-    def is_worthless(self, *models: str) -> bool:
+    def is_worthless(self, *names: str) -> bool:
         """True if the documents or the decisions of a model should not be used."""
-        doubts = [*self.doubts, *(doubt for name in models for doubt in self.entries[name].doubts)]
+        doubts = [*self.doubts, *(doubt for name in names for doubt in self.models[name].doubts)]
         return any(doubt.worthless for doubt in doubts)
 
     def facts(self) -> dict[str, Any]:
@@ -198,17 +73,17 @@ def compare(problem: Problem, plans: Iterable[FitPlan], sample: Truth | None = N
     UserError
         If the first model cannot be fitted.
     """
-    entries: dict[str, Entry] = {}
+    fitted: dict[str, ComparedModel] = {}
     seeds: dict[str, tuple[int, ...]] = {}
     memory: artefacts.Memory = {}
     for planned in plans:
         seeds[planned.model] = tuple(seed or 0 for seed in planned.seeds)
-        entry = fit_plan(problem, planned, memory)
-        if not entry.fits and not entries:
-            raise UserError(f"{entry.model}: {entry.doubts[0]}.")
-        entries[entry.model] = entry
+        model = fit_plan(problem, planned, memory)
+        if not model.fits and not fitted:
+            raise UserError(f"{model.model}: {model.doubts[0]}.")
+        fitted[model.model] = model
     choice = NO_EVIDENCE if problem.family == "multilabel" else Choice(None, ())
-    best = entries.get(RECOMMENDED)
+    best = fitted.get(RECOMMENDED)
     if sample and problem.family == "transfer":
         if best and best.fits and best.params["prior"] == "agreed":
             fits = tuple(
@@ -216,48 +91,11 @@ def compare(problem: Problem, plans: Iterable[FitPlan], sample: Truth | None = N
                 for fit, seed in zip(best.fits, seeds[RECOMMENDED], strict=True)
             )
             doubts = check_fit(RECOMMENDED, problem, best.params, fits[0])
-            entries[RECOMMENDED] = replace(best, fits=fits, doubts=tuple(doubts))
-        choice = choose_by_sample(entries, sample)
+            fitted[RECOMMENDED] = replace(best, fits=fits, doubts=tuple(doubts))
+        choice = choose_by_sample(fitted, sample)
     elif best:
         choice = choose(problem, best)
-    return Comparison(problem, entries, tuple(check_data(problem)), choice)
-
-
-def fit_plan(problem: Problem, planned: FitPlan, memory: artefacts.Memory) -> Entry:
-    """Fit a model with each of its seeds; a model that cannot be fitted has a doubt instead.
-
-    memory: graphs, starts and others that models share.
-    """
-
-    def failed(text: str) -> Entry:
-        return Entry(planned.model, planned.params, (), math.nan, (Doubt(text, True),))
-
-    fits, seconds = [], []
-    fit_one = partial(models.fit, planned.model, params=planned.params, watch=None)
-    with warnings.catch_warnings(record=True) as printed:
-        warnings.simplefilter("default")
-        try:
-            for seed in planned.seeds:
-                with artefacts.use(memory) as costs:
-                    start = costs.clock()
-                    fit = fit_in_tasks(problem, partial(fit_one, seed=seed))
-                seconds.append(costs.clock() - start)
-                if problem.family == "transfer" and fit.columns == "clusters":
-                    return failed("it finds clusters, which have no names; choose another model")
-                fits.append(fit)
-        except UserError:
-            raise
-        except (ValueError, ArithmeticError, MemoryError) as error:
-            why = str(error).rstrip(".") or "out of memory"
-            return failed(f"{why}; other parameters are given by --set")
-        except (Exception, SystemExit) as error:
-            if not models.is_external(planned.model):
-                raise
-            return failed(f"its code ended with {reason(error)}")
-    texts = dict.fromkeys(str(warning.message).rstrip(".") for warning in printed)
-    doubts = [*map(Doubt, texts)]
-    doubts += check_fit(planned.model, problem, planned.params, fits[0])
-    return Entry(planned.model, planned.params, tuple(fits), fmean(seconds), tuple(doubts))
+    return Comparison(problem, fitted, tuple(check_data(problem)), choice)
 
 
 def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
@@ -279,19 +117,19 @@ def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
     if truth and truth.family == "multilabel" and sum(map(bool, scored)) > 1:
         places[ALL] = [i for place in places.values() for i in place]
     measured = {
-        name: [evaluate(fit, truth) for fit in entry.fits] if truth else []
-        for name, entry in compared.entries.items()
+        name: [evaluate(fit, truth) for fit in model.fits] if truth else []
+        for name, model in compared.models.items()
     }
-    first = next(iter(compared.entries.values()))
+    first = next(iter(compared.models.values()))
     made, classes, family = [], compared.problem.classes, compared.problem.family
     for place, members in places.items():
         n = sum(scored[i] for i in members)
-        for name, entry in compared.entries.items():
-            scores = [fit.scores[members[0]] for fit in entry.fits]
+        for name, model in compared.models.items():
+            scores = [fit.scores[members[0]] for fit in model.fits]
             row: dict[str, Any] = {
                 "target": place, "model": name,
                 "recommended": place != ALL and name == compared.choice.model,
-                "seconds": entry.seconds, "documents": sum(len(domains[i].seen) for i in members),
+                "seconds": model.seconds, "documents": sum(len(domains[i].seen) for i in members),
             }  # fmt: skip
             if family == "transfer" and scores:
                 counts = [np.bincount(S.argmax(axis=1), minlength=len(classes)) for S in scores]
@@ -307,13 +145,26 @@ def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
                 row |= _measures([of_seed[place] for of_seed in measured[name]])
                 if family == "transfer":
                     row |= _recall(truth, members[0], scores)
-                if family != "multilabel" and entry is not first:
-                    ahead = _ahead(truth, place, entry, first)
+                if family != "multilabel" and model is not first:
+                    ahead = _ahead(truth, place, model, first)
                     row |= {"ahead": ahead.mean, "ahead_p": ahead.p_two_sided}
-            made.append(row | {"warnings": [*map(str, entry.doubts)], "worthless": entry.worthless})
+            made.append(row | {"warnings": [*map(str, model.doubts)], "worthless": model.worthless})
     frame = pd.DataFrame(made)
     frame.attrs |= compared.facts()
     return frame
+
+
+def decided_shares(problem: Problem, fit: Fit) -> dict[str, np.ndarray]:
+    """Return the shares (c,) of the classes among the decisions, by target."""
+    shares = {}
+    targets = problem.targets
+    for target, scores in zip(targets, fit.scores[-len(targets) :], strict=True):
+        if problem.family == "multilabel":
+            decided = scores >= THRESHOLD
+        else:
+            decided = scores.argmax(axis=1)[:, None] == np.arange(scores.shape[1])
+        shares[target.name] = decided.mean(axis=0)
+    return shares
 
 
 def _measures(by_seed: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -324,11 +175,11 @@ def _measures(by_seed: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return found
 
 
-def _ahead(truth: Truth, place: str, entry: Entry, first: Entry) -> PairedTest:
+def _ahead(truth: Truth, place: str, model: ComparedModel, first: ComparedModel) -> PairedTest:
     """Compare a model with the first one by seed and document, several seeds also with one fit."""
     ours, theirs = (
-        np.array([correct(fit, truth)[place] for fit in each.fits], float)
-        for each in (entry, first)
+        np.array([correct(fit, truth)[place] for fit in compared.fits], float)
+        for compared in (model, first)
     )
     by_seed, by_document = (ours - theirs).mean(axis=1), (ours - theirs).mean(axis=0)
     seeds = tuple(range(len(by_seed))) if len(by_seed) > 1 else (None,)

@@ -18,13 +18,9 @@ QUICK = {
 }
 #: Family without a recommendation → what its models give, and one of them.
 UNADVISED = {"multilabel": ("several labels", "linear-svm"), "clustering": ("clusters", "lskmtc")}
-#: Models without transfer.
-NO_TRANSFER = ("lr", "svm")
 #: Models whose scores do not rank documents: on some tasks of the experiment `choice` the least
 #: confident tenth is right more often. They get no confidence.
 NO_CONFIDENCE = ("cocc",)
-#: Agreement (see `consensus`) below which its members say little about a target.
-WEAK_AGREEMENT = 0.7
 #: Documents of a domain, and classes, of the tasks that the regrets are from.
 MIN_EVIDENCE, MAX_EVIDENCE, MAX_CLASSES = 500, 10_033, 4
 #: Share of entries above zero in a domain; that of the tasks, which are texts, is smaller.

@@ -22,8 +22,8 @@ from transferbench.userdata.documents import Labels, Reading, find_domains
 if TYPE_CHECKING:
     from transferbench.choose.advice import Choice
     from transferbench.choose.compare import Comparison
+    from transferbench.choose.session import Session
     from transferbench.problem import Family, Fit, Problem
-    from transferbench.userdata.load import Loaded
 
 #: The name of the recommended model.
 AUTO = "auto"
@@ -110,7 +110,7 @@ class UserData(Reading, Files):
     @property
     def family(self) -> Family:
         """The family of the problem, by that of the first named model."""
-        from transferbench.choose.compare import choose_family
+        from transferbench.choose.fits import choose_family
 
         return choose_family(self.named, bool(self.sources), self.separator)
 
@@ -120,7 +120,7 @@ def to_fit(user: UserData, *, labelling: bool = False) -> list[str]:
 
     labelling: documents are to be labelled; `auto` takes the recommended model alone.
     """
-    from transferbench.choose import compare
+    from transferbench.choose.fits import model_names
 
     clusters = user.family == "clustering"
     if user.auto and (clusters or (labelling and user.family != "transfer")):
@@ -130,45 +130,41 @@ def to_fit(user: UserData, *, labelling: bool = False) -> list[str]:
     if clusters or (labelling and not user.auto):
         return user.named
     quick = (RECOMMENDED,) if labelling and not user.sampled else QUICK[user.family]
-    return compare.model_names(user.family, [*(quick if user.auto else ()), *user.named])
+    return model_names(user.family, [*(quick if user.auto else ()), *user.named])
 
 
-def fit_models(
+def open_session(
     user: UserData,
     names: Sequence[str],
     labels: Labels,
     *,
     repeats: int = 1,
     clusters: int = 0,
-) -> tuple[Loaded, Comparison]:
-    """Read the files, print to stderr what is used, write the sample to label, and fit the models.
+) -> Session:
+    """Read the files, print to stderr what is used, and write the sample to label."""
+    from transferbench.choose.fits import assign
+    from transferbench.choose.session import Session
+    from transferbench.parameters import parse
 
-    Options are checked first: reading large files takes long. With a labelled sample no other
-    label of the targets is read.
-    """
+    session = Session.of_files(
+        user.sources, user.targets, names=names, family=user.family,
+        params=assign(parse(user.assignments), names, user.named), repeats=repeats, seed=user.seed,
+        labels=labels, label_file=user.sample_file if user.sampled else None,
+        options=parse(user.options), reading=user, clusters=clusters,
+    )  # fmt: skip
+    _print_used(session)
+    if user.label_sample:
+        count = session.write_sample(user.sample_file, user.label_sample, user.label)
+        what = f"{counted(count, 'document')} to label; fill in the column {user.label}"
+        echo(f"{user.sample_file}: {what}, then give --labels {user.sample_file}", err=True)
+    return session
+
+
+def compare(session: Session) -> Comparison:
+    """Compare the models, with a progress bar."""
     from tqdm import tqdm
 
-    from transferbench.choose.compare import assign, compare, plan
-    from transferbench.parameters import parse
-    from transferbench.userdata import predictions
-    from transferbench.userdata.load import load
-
-    params = assign(parse(user.assignments), names, user.named)
-    plans = plan(user.family, names, params, repeats=repeats, seed=user.seed)
-    loaded = load(
-        find_domains(user.sources), find_domains(user.targets), family=user.family,
-        labels="none" if user.sampled else labels, options=parse(user.options), reading=user,
-        clusters=clusters, label_file=user.sample_file if user.sampled else None,
-    )  # fmt: skip
-    _print_used(loaded)
-    if user.label_sample:
-        sample = predictions.sample(loaded.targets, user.label_sample, user.label)
-        # With a byte order mark, by which spreadsheets know UTF-8.
-        predictions.write(user.sample_file, sample, "utf-8-sig")
-        what = f"{counted(len(sample), 'document')} to label; fill in the column {user.label}"
-        echo(f"{user.sample_file}: {what}, then give --labels {user.sample_file}", err=True)
-    bar = tqdm(plans, "models", leave=False, disable=None)
-    return loaded, compare(loaded.problem, bar, loaded.truth if user.sampled else None)
+    return session.compare(lambda plans: tqdm(plans, "models", leave=False, disable=None))
 
 
 def check_files(user: UserData, out: Path | None = None) -> None:
@@ -199,14 +195,14 @@ def check_files(user: UserData, out: Path | None = None) -> None:
             raise UserError(f"{name} exists and may hold labels; name another file.")
 
 
-def _print_used(loaded: Loaded) -> None:
+def _print_used(session: Session) -> None:
     """Print the sizes and options that are used to stderr."""
-    sizes = ", ".join(f"{file.path} {len(file)}" for file in (*loaded.sources, *loaded.targets))
-    echo(f"documents: {sizes}; features: {loaded.problem.domains[0].X.shape[1]}", err=True)
-    if loaded.options:
-        assignments = ", ".join(f"{name}={value}" for name, value in loaded.options.items())
+    sizes = ", ".join(f"{file.path} {len(file)}" for file in (*session.sources, *session.targets))
+    echo(f"documents: {sizes}; features: {session.problem.domains[0].X.shape[1]}", err=True)
+    if session.options:
+        assignments = ", ".join(f"{name}={value}" for name, value in session.options.items())
         echo(f"options: {assignments}", err=True)
-    if loaded.options.get("tokens") == "characters":
+    if session.options.get("tokens") == "characters":
         note = "features are pairs of characters, not words"
         echo(f"note: {note}; --option tokens=words splits at spaces.", err=True)
 
@@ -215,25 +211,21 @@ def print_shares(problem: Problem, fits: Mapping[str, Fit]) -> None:
     """Print the shares of the classes in each target, as the models decide, beside the source's."""
     import numpy as np
 
-    from transferbench.measures import THRESHOLD
+    from transferbench.choose.compare import decided_shares
 
     if not problem.sources:
         return
     source = np.concatenate([domain.Y[domain.seen] for domain in problem.domains]).mean(axis=0)
     more = ", …" if len(source) > MAX_SHARES else ""
-    targets = problem.targets
     for model, fit in fits.items():
-        for target, scores in zip(targets, fit.scores[-len(targets) :], strict=True):
-            if problem.family == "multilabel":
-                shares = (scores >= THRESHOLD).mean(axis=0)
-            else:
-                shares = (scores.argmax(axis=1)[:, None] == np.arange(len(source))).mean(axis=0)
+        by_target = decided_shares(problem, fit)
+        for target, shares in by_target.items():
             farthest = np.argsort(-np.abs(shares - source), kind="stable")[:MAX_SHARES]
             parts = [
                 f"{problem.classes[c]} {100 * shares[c]:.0f} % (source {100 * source[c]:.0f})"
                 for c in sorted(farthest)
             ]
-            place = f" in {target.name}" if len(targets) > 1 else ""
+            place = f" in {target}" if len(by_target) > 1 else ""
             echo(f"shares by {model}{place}: {', '.join(parts)}{more}")
 
 
@@ -246,7 +238,7 @@ def print_choice(choice: Choice, why: bool) -> None:
 def print_warnings(compared: Comparison, models: Iterable[str]) -> None:
     """Print the doubts about documents and about the decisions of models to stderr."""
     lines = [str(doubt) for doubt in compared.doubts]
-    lines += [f"{model}: {doubt}" for model in models for doubt in compared.entries[model].doubts]
+    lines += [f"{model}: {doubt}" for model in models for doubt in compared.models[model].doubts]
     for line in lines:
         echo(f"warning: {line}.", err=True)
 

@@ -51,28 +51,26 @@ def command(user: _user.UserData, repeats: int, as_json: bool) -> int:
     For several labels in a column name --label-separator "|" or a multi-label model. Without a
     source the targets are clustered by the named models, in as many clusters as they have labels.
     """
-    from transferbench.choose import compare
-
     _user.check_files(user)
-    loaded, compared = _user.fit_models(user, _user.to_fit(user), "any", repeats=repeats)
-    table = compare.table(compared, loaded.truth)
-    entries, choice = compared.entries, compared.choice
+    session = _user.open_session(user, _user.to_fit(user), "any", repeats=repeats)
+    compared = _user.compare(session)
+    table, problem = session.table(compared), session.problem
+    models, choice = compared.models, compared.choice
     chosen = [*([choice.model] if choice.model else []), *user.named]
-    used = [model for model in chosen if entries[model].fits]
+    used = [model for model in chosen if models[model].fits]
     worthless = compared.is_worthless(*used[:1])
     if as_json:
         results = [
-            {**row, "params": dict(entries[row["model"]].params)}
-            for row in table.to_dict("records")
+            {**row, "params": dict(models[row["model"]].params)} for row in table.to_dict("records")
         ]
-        answer = {"classes": loaded.problem.classes, **compared.facts(), "results": results}
+        answer = {"classes": problem.classes, **compared.facts(), "results": results}
         doubts = [*map(str, compared.doubts)]
         echo_json({**answer, "warnings": doubts, "worthless": worthless})
     else:
-        _print(table, loaded.problem)
-        _user.print_shares(loaded.problem, {model: entries[model].fits[0] for model in used})
+        _print(table, problem)
+        _user.print_shares(problem, {model: models[model].fits[0] for model in used})
         _user.print_choice(choice, user.why)
-    _user.print_warnings(compared, entries)
+    _user.print_warnings(compared, models)
     if worthless and not user.force:
         subject = f"The result of {used[0]}" if used else "Every result"
         echo(f"{subject} is worthless by the warnings above; --force exits with code 0.", err=True)

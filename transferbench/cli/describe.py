@@ -59,8 +59,7 @@ def _model(name: str) -> list[str]:
 
 
 def _task(name: str, settings: Settings) -> list[str]:
-    from transferbench import datasets, parameters
-    from transferbench.data import tasks
+    from transferbench import datasets, parameters, tasks
     from transferbench.errors import unknown
 
     base = name.partition(":")[0]
@@ -78,7 +77,8 @@ def _task(name: str, settings: Settings) -> list[str]:
     name, module = task.base, datasets.tasks()[task.base]
     options = parameters.schema(module.build)
     order = f"{tasks.ORDER} (above 0: the documents of each domain in another order)"
-    files = tasks.needed(task).values()
+    of_transfer = tasks.SUBSAMPLE.values()
+    files = tasks.original_files(task).values()
     sizes = {f: f"{f.size:,} bytes" if f.size else "of unknown size" for f in files}
     built_from = [f"{f.name}, {size}, {f.digest}" for f, size in sizes.items()]
     if not files:
@@ -87,7 +87,7 @@ def _task(name: str, settings: Settings) -> list[str]:
         name, "", module.TASKS[name], "", (module.__doc__ or "").strip(),
         *_section("Facts, checked at every build with the default options", datasets.facts(name)),
         *_section(f"Options ({name}:NAME=VALUE,…)", [*options.values(), order]),
-        *_section("Options of every transfer task, to use some documents", tasks.CUT.values()),
+        *_section("Options of every transfer task, to use some documents", of_transfer),
         *_section("Built from", built_from), "",
         *dict.fromkeys(f"Licence: {file.licence}" for file in files),
     ]  # fmt: skip

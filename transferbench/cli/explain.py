@@ -31,11 +31,9 @@ def command(
     \b
     transferbench explain gtl-table3 comp-vs-rec gcmf
     """
-    from transferbench import experiments
-    from transferbench.cli import audit
-    from transferbench.data import tasks
+    from transferbench import experiments, tasks
     from transferbench.errors import UserError
-    from transferbench.evidence import explain
+    from transferbench.evidence import audit, explain
     from transferbench.evidence.frame import read_cells
 
     file = experiments.load(experiment, settings.results)

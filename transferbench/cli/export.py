@@ -42,8 +42,7 @@ def command(settings: Settings, name: str, out: Path, form: str) -> None:
     import pandas as pd
     from jinja2 import Template
 
-    from transferbench import datasets
-    from transferbench.data import tasks
+    from transferbench import datasets, tasks
 
     value = tasks.Task.parse(name)
     problem, truth = tasks.load(value, settings)

@@ -16,13 +16,13 @@ def command(settings: Settings, names: tuple[str, ...], dry_run: bool) -> None:
 
     Without names, fetch those of all tasks.
     """
-    from transferbench import datasets
-    from transferbench.data import fetch, tasks
+    from transferbench import datasets, tasks
+    from transferbench.data import fetch
     from transferbench.errors import Unavailable
 
     files: dict[str, fetch.File] = {}
     for name in names or datasets.tasks():
-        files |= tasks.needed(tasks.Task.parse(name))
+        files |= tasks.original_files(tasks.Task.parse(name))
     if not files:
         echo("nothing to fetch: these tasks are generated or made of your own files")
     missing = []

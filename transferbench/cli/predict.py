@@ -35,9 +35,7 @@ def command(
     ranks documents but is no probability. Of several models the first gives the label; `agree` is
     the share of models with the same one. Labels of targets are not read, but those of --labels.
     """
-    from transferbench.choose.evidence import NO_CONFIDENCE
     from transferbench.errors import Failure, UserError
-    from transferbench.userdata import predictions
     from transferbench.userdata.load import MAX_CLASSES
 
     if not (out or user.label_sample):
@@ -48,19 +46,19 @@ def command(
     if clusters and clusters > MAX_CLASSES:
         raise UserError(f"--clusters {clusters}: expected at most {MAX_CLASSES}.")
     names = _user.to_fit(user, labelling=True) if out else []
-    loaded, compared = _user.fit_models(user, names, "none", clusters=clusters or 0)
+    session = _user.open_session(user, names, "none", clusters=clusters or 0)
     if not out:
         return
-    entries = compared.entries
+    compared = _user.compare(session)
+    wanted = list(compared.models)
     if user.auto:
         best = compared.choice.model
-        chosen = [best, *user.named] if best else user.named or [next(iter(entries))]
-        wanted = dict.fromkeys(chosen if best or user.force else ())
-        entries = {model: entries[model] for model in wanted}
+        chosen = [best, *user.named] if best else user.named or wanted[:1]
+        wanted = list(dict.fromkeys(chosen)) if best or user.force else []
         _user.print_choice(compared.choice, user.why)
-    fits = {model: entry.fits[0] for model, entry in entries.items() if entry.fits}
-    _user.print_shares(loaded.problem, fits)
-    _user.print_warnings(compared, entries)
+    fits = {name: compared.models[name].fits[0] for name in wanted if compared.models[name].fits}
+    _user.print_shares(session.problem, fits)
+    _user.print_warnings(compared, wanted)
     if not fits:
         remedy = f"name a --model without auto, or add --force to use {chosen[0]}"
         raise Failure(f"{out} is not written; {remedy}.")
@@ -68,9 +66,7 @@ def command(
     if compared.is_worthless(first) and not user.force:
         why = f"the result of {first} is worthless by the warnings above"
         raise Failure(f"{out} is not written, as {why}; --force writes it.")
-    table = predictions.predict(
-        loaded.problem, fits, loaded.targets, separator=user.separator,
-        with_scores=scores, unranked=NO_CONFIDENCE,
-    )  # fmt: skip
-    predictions.write(out, table)
-    echo(f"{out}: {counted(sum(map(len, loaded.targets)), 'document')}")
+    count = session.write_predictions(
+        out, compared, fits, separator=user.separator, with_scores=scores
+    )
+    echo(f"{out}: {counted(count, 'document')}")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import click
 
-from transferbench import experiments, models
+from transferbench import models
 from transferbench.cli._options import completing, model_names, parameter_options, task, task_names
 from transferbench.cli._runs import REPEATS, Execution, execution_options, seeds
 from transferbench.cli._terminal import echo, echo_table
@@ -50,10 +50,10 @@ def command(
     worthless by them, the exit code is 1.
     """
     from transferbench import parameters
-    from transferbench.data.tasks import ensure_built
     from transferbench.errors import UserError
     from transferbench.runs import runner
     from transferbench.runs.store import NAME
+    from transferbench.tasks import ensure_built
 
     if seeds and repeats:
         raise UserError("--seeds and --repeats were both given; give one of them.")
@@ -92,6 +92,7 @@ def _rows(records: Sequence[Record]) -> tuple[list[list[str]], dict[str, Experim
     """Return the table, a line for each model and domain, and the experiments it quotes by name."""
     from statistics import fmean
 
+    from transferbench.evidence import published
     from transferbench.measures import headings
 
     titles = headings(models.get(records[0].model).family)
@@ -111,10 +112,9 @@ def _rows(records: Sequence[Record]) -> tuple[list[list[str]], dict[str, Experim
         for domain in done[0].metrics:
             ours = [_mean([100 * r.metrics[domain][m] for r in done]) for m in measures]
             value = place = ""
-            if found := _published(done[0], domain, measures[0]):
-                experiment, row, published = found
-                value, place = f"{published:.2f}", f"{experiment.name}, {row}"
-                compared[experiment.name] = experiment
+            if found := published.find(done[0], domain, measures[0]):
+                value, place = f"{found.value:.2f}", f"{found.experiment.name}, {found.row}"
+                compared[found.experiment.name] = found.experiment
             rows.append([model, domain, ours[0], value, *ours[1:], f"{len(done)}", seconds, place])
     return rows, compared
 
@@ -125,31 +125,3 @@ def _mean(values: list[float]) -> str:
 
     mean = f"{fmean(values):.2f}"
     return f"{mean} ± {stdev(values):.2f}" if len(values) > 1 else mean
-
-
-def _published(record: Record, domain: str, measure: str) -> tuple[Experiment, str, float] | None:
-    """Return the experiment, the row and the value that a paper prints for this run, if any."""
-    domains = [domain, *([None] if len(record.metrics) == 1 else [])]
-    ours = record.task, record.model, record.params
-    for file in _experiments(record):
-        for row, column, _, run in file.runs(repeats=1):
-            value = file.published(row, column)
-            is_ours = (str(run.task), run.model, run.params) == ours and file.metric(row) == measure
-            if value and is_ours and file.spec.rows[row].domain in domains:
-                return file, row, value[0]
-    return None
-
-
-def _experiments(record: Record) -> Iterator[Experiment]:
-    """Yield our experiments with published percentages that mention the task and model of a run.
-
-    No other is parsed, so few models are imported.
-    """
-    task = record.task.partition(":")[0].rpartition("/")[2]
-    words = f"model: {record.model}", task
-    for name in experiments.names():
-        text = experiments.path(name).read_text(encoding="utf-8")
-        printed = "\npublished:" in text or "\ncontrol_of:" in text
-        file = experiments.load(name) if printed and all(w in text for w in words) else None
-        if file and file.spec.scale_max == 100:
-            yield file

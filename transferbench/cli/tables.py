@@ -26,9 +26,8 @@ def command(settings: Settings, names: tuple[str, ...], check: bool, form: str |
     Without names, those of all experiments that have runs.
     """
     from transferbench import experiments
-    from transferbench.cli import audit
     from transferbench.errors import SeveralErrors, UserError
-    from transferbench.evidence import pages, statistics, summary
+    from transferbench.evidence import audit, pages, statistics, summary
     from transferbench.evidence.frame import no_runs
 
     if form:

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
@@ -19,7 +20,7 @@ Views = Literal["both", "tf-idf", "topics"]
 TasksFrom = Literal["labels", "train-labels", "random"]
 #: Fraction of the documents whose labels a model sees.
 TrainFraction = Annotated[float, Gt(0), Lt(1)]
-#: Domains whose classes the option `class_sizes` cuts; see `cut`.
+#: Domains whose classes the option `class_sizes` cuts; see `subsample`.
 UnequalIn = Literal["target", "source", "both"]
 P = TypeVar("P")
 #: Reads a task from its files: returns the names of the classes, and a part by domain name. Its
@@ -228,7 +229,7 @@ def split_by_domain(
     )
 
 
-def cut(
+def subsample(
     problem: Problem,
     truth: Truth,
     min_df: int = 1,
@@ -308,6 +309,21 @@ def cut(
     return split_by_domain(
         problem.name, family, problem.classes, names, domain, views, Y, seen, scored
     )
+
+
+def permuted(problem: Problem, truth: Truth, seed: int) -> tuple[Problem, Truth]:
+    """Return the task with the documents of each domain in a random order."""
+    random = np.random.default_rng(seed)
+    orders = [random.permutation(len(domain.seen)) for domain in problem.domains]
+    domains = [
+        replace(domain, views=tuple(X[p] for X in domain.views), Y=domain.Y[p], seen=domain.seen[p])
+        for domain, p in zip(problem.domains, orders, strict=True)
+    ]
+    Y, scored = (
+        tuple(rows[p] for rows, p in zip(parts, orders, strict=True))
+        for parts in (truth.Y, truth.scored)
+    )
+    return replace(problem, domains=tuple(domains)), replace(truth, Y=Y, scored=scored)
 
 
 def _draw(Y: np.ndarray, ratio: np.ndarray | None, documents: int) -> np.ndarray:

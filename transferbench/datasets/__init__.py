@@ -15,6 +15,7 @@ Other packages add datasets by entry points in the group `transferbench.datasets
 
 import importlib
 import json
+import re
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -25,6 +26,8 @@ from transferbench.data.fetch import File, Members, Url, Wheel
 from transferbench.errors import unknown
 
 FOLDER = Path(__file__).parent
+#: The form of its documents, at the end of the name of a task.
+FORM = re.compile("-(bydate|19997|rebuilt|reversed)$")
 
 
 @cache
@@ -32,6 +35,8 @@ def modules() -> dict[str, ModuleType]:
     """Return the dataset modules by name (the file's, with hyphens)."""
     stems = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
     by_name = {s.replace("_", "-"): importlib.import_module(f"{__name__}.{s}") for s in stems}
+    # The user's own files make tasks in the same way.
+    by_name["user"] = importlib.import_module("transferbench.userdata.tasks")
     for point in plugins.points().select(group="transferbench.datasets"):
         with plugins.left_out_if_broken(point.name):
             module = point.load()
@@ -72,7 +77,7 @@ def full_name(name: str) -> str:
 
 
 def facts(task: str) -> dict[str, Any]:
-    """Return the facts of a task by name, see `data.tasks.Facts`; empty if there are none."""
+    """Return the facts of a task by name, see `data.facts.Facts`; empty if there are none."""
     known = getattr(tasks()[task], "FACTS", None) or read_json("facts.json")
     return dict(known.get(task, {}))
 

@@ -45,9 +45,9 @@ from transferbench.data.archive import digest
 from transferbench.data.fetch import File
 from transferbench.data.problems import Labelled, multilabel_builder
 from transferbench.datasets import originals
-from transferbench.datasets.user import user_folder
 from transferbench.problem import Matrix
 from transferbench.userdata.documents import check_files
+from transferbench.userdata.tasks import user_folder
 
 FILES: dict[str, File] = {}  # nothing to fetch
 TASKS = {"nus-wide": "NUS-WIDE-LITE, from your copy: 81 concepts, 4 tasks"}

@@ -34,10 +34,10 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.core.term_counts import recover_counts
 from transferbench.data.formats import read_rda
 from transferbench.data.problems import Labelled, Views, multilabel_builder, topic_view
 from transferbench.datasets import originals
+from transferbench.datasets._rcv1_counts import recover_counts
 from transferbench.problem import Matrix
 
 FILES = originals("rcv1")

@@ -9,15 +9,21 @@ printed with fewer digits, so it is from elsewhere.
 """
 
 import math
+import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Literal, Self
 
 import numpy as np
 
-from transferbench.evidence.page import Table
+from transferbench import datasets, experiments
+from transferbench.errors import UserError
+from transferbench.evidence.page import Page, Section, Table, markdown, words
 from transferbench.experiments.experiment import Experiment
+from transferbench.userdata.documents import check_files
+from transferbench.userdata.readers import read_table
 
 #: "mean": a deviation is printed; "other": a mean (of repeats, folds or tasks), or other documents.
 Status = Literal["single run", "mean", "other", "copied", "unclear"]
@@ -29,6 +35,11 @@ LIKELY = 0.05
 COPIED_LEVEL = 0.001
 #: Rows that a finding needs.
 MIN_ROWS = 3
+#: Of a user's file: its size, documents of a row, and a printed value.
+MAX_BYTES = 2**24
+KEYS = ("row", "documents")
+DOCUMENTS = re.compile("[1-9][0-9]{0,5}")
+PER_CENT = re.compile(r"(100(\.0{1,4})?|[0-9]{1,2}(\.[0-9]{1,4})?)")
 
 
 @dataclass(frozen=True)
@@ -226,6 +237,72 @@ def printed(experiment: Experiment) -> list[Column]:
     ]
 
 
+def read_columns(path: Path) -> tuple[list[Column], dict[str, int]]:
+    """Return the columns of a user's table, and the documents by row.
+
+    Raise UserError, with the line at fault, for another form than `transferbench audit` describes.
+    """
+    check_files([path], MAX_BYTES)
+    documents: dict[str, int] = {}
+    methods: dict[str, dict[str, str]] = {}
+    frame = read_table(path).astype(str)
+    frame.columns = [c.casefold() if c.casefold() in KEYS else c for c in frame]
+    if not frame.columns.is_unique:
+        raise UserError(f"{path}:1: expected row, documents and each method once.")
+    for line, values in frame.to_dict("index").items():
+        row, number = values.pop("row", ""), values.pop("documents", "")
+        texts = {name: text.strip() for name, text in values.items() if text.strip()}
+        known = DOCUMENTS.fullmatch(number) and row not in documents
+        if not (known and row and all(map(PER_CENT.fullmatch, texts.values()))):
+            form = "row (each once), documents (1 to 999,999) and per cent of each method"
+            raise UserError(f"{path}:{line}: expected {form}, with at most 4 decimals.")
+        documents[row] = int(number)
+        for name, text in texts.items():
+            methods.setdefault(name, {})[row] = text
+    if not methods:
+        raise UserError(f"{path}: no per cent in it; expected a column for each method.")
+    digits = max(len(t.partition(".")[2]) for texts in methods.values() for t in texts.values())
+    return [
+        Column(name, {row: float(text) / 100 for row, text in texts.items()}, digits + 2)
+        for name, texts in methods.items()
+    ], documents
+
+
+def documents_by_form(experiment: Experiment) -> dict[str, dict[str, int]]:
+    """Return the numbers of scored documents of a table's tasks, in every form that is known here.
+
+    A form is a collection or a cut of it: `gtl/…-bydate` and `dtl/…-19997` are forms of one task.
+    """
+    forms: dict[str, dict[str, int]] = {}
+    for row, spec in experiment.spec.rows.items():
+        name = datasets.FORM.sub("", spec.data().base.split("/")[-1])
+        for task in datasets.tasks() if row in experiment.spec.published else ():
+            collection, _, its_name = task.rpartition("/")
+            counts = datasets.facts(task).get("documents", {})
+            scored = [n for domain, n in counts.items() if spec.domain in (domain, None)]
+            if spec.domain is None:
+                scored = [n for domain, n in counts.items() if not domain.startswith("source")]
+            if datasets.FORM.sub("", its_name) == name and scored:
+                form = (collection or task) + its_name.removeprefix(name)
+                forms.setdefault(form, {})[row] = sum(scored)
+    return forms
+
+
+def findings(names: Iterable[str] = ()) -> dict[str, list[Finding]]:
+    """Return what the digits of tables say by their name; without names, of all published ones."""
+    published = [name for of_paper in experiments.papers().values() for name in of_paper]
+    loaded = {name: experiments.load(name) for name in {*published, *names}}
+    columns = {name: printed(experiment) for name, experiment in loaded.items()}
+    found = {}
+    for name in names or published:
+        others = (
+            replace(column, name=f"{other}: {column.name}")
+            for other in published if other != name for column in columns[other]
+        )  # fmt: skip
+        found[name] = audit(columns[name], documents_by_form(loaded[name]), others)
+    return found
+
+
 def table(name: str, findings: Iterable[Finding]) -> Table:
     """Return findings as a table."""
     rows = []
@@ -239,3 +316,11 @@ def table(name: str, findings: Iterable[Finding]) -> Table:
     heads = ["column", "rows", "digits say", "why, or whose documents", "documents",
              "values denied", "p", "same values as"]  # fmt: skip
     return Table(f"{name}: audit of the printed accuracies", heads, rows)
+
+
+def page() -> str:
+    """Return the page of all published tables in Markdown."""
+    named = findings().items()
+    sections = [Section(name, [table(name, found)]) for name, found in named if found]
+    title = "what the digits of printed accuracies say"
+    return markdown(Page("Audit", title, [words("audit"), *sections]))

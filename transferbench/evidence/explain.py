@@ -17,9 +17,6 @@ from transferbench.messages import counted
 from transferbench.runs import worker
 from transferbench.runs.record import Run
 
-#: The form of its documents, at the end of the name of a task.
-FORM = re.compile("-(bydate|19997|rebuilt|reversed)$")
-
 
 def find(
     experiment: Experiment, cells: Sequence[Cell], row: str, column: str, x: float | None
@@ -74,7 +71,7 @@ def _label(what: str, name: str, others: Mapping[str, str], labels: Set[str]) ->
     """Return the label that a name stands for: a label, or another name of one."""
 
     def plain(text: str) -> str:
-        return re.sub(r"\W", "", FORM.sub("", text)).casefold()
+        return re.sub(r"\W", "", datasets.FORM.sub("", text)).casefold()
 
     known = {plain(other): label for other, label in others.items()}
     known |= {plain(label): label for label in labels}

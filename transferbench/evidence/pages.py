@@ -308,4 +308,4 @@ def write_pages(
     Raise UserError if a file cannot be written.
     """
     cells = summarise(experiment, observations(experiment, records))
-    return Evidence.of(experiment, cells, folder.parent).write(folder)
+    return Evidence.from_cells(experiment, cells, folder.parent).write(folder)

@@ -166,13 +166,15 @@ def load(name: str, results: Path | None = None) -> Experiment:
     return read(strict_yaml.read_text(file), file, "" if file == Path(name) else name)
 
 
-def _extended(data: dict[str, Any]) -> dict[str, Any]:
+def extended(data: dict[str, Any]) -> dict[str, Any]:
     """Return the data of a file joined with those of the experiment that it extends.
 
     Every key but claims is inherited. Mappings are merged, other keys replaced.
     """
     from transferbench import strict_yaml
 
+    if "extends" not in data:
+        return data
     name = data["extends"]
     if name not in names():
         raise unknown("experiment", str(name), names(), "See `transferbench list experiments`.")
@@ -215,7 +217,6 @@ def read(text: str, path: Path, name: str = "") -> Experiment:
     data, lines = strict_yaml.read(text, path)
     if not isinstance(data, dict):
         raise lines.error((), "expected a mapping with title, paper, rows, columns, …")
-    if "extends" in data:
-        with lines.at("extends"):
-            data = _extended(data)
+    with lines.at("extends"):
+        data = extended(data)
     return Experiment(name or path.stem, checks.validate(data, lines), text, path)

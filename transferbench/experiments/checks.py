@@ -9,8 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from transferbench import experiments, models, parameters, strict_yaml
-from transferbench.data import tasks
+from transferbench import experiments, models, parameters, strict_yaml, tasks
 from transferbench.errors import SeveralErrors, UserError, brief, closest, unknown
 from transferbench.experiments.schema import Better, Claim, Column, Figure, Schema, StrictModel
 from transferbench.measures import COSTS, MEASURES

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from transferbench import experiments
-from transferbench.data import tasks
+from transferbench import experiments, tasks
 from transferbench.experiments import plan
 from transferbench.experiments.plan import PlannedRun
 from transferbench.experiments.schema import Schema

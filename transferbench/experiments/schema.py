@@ -23,8 +23,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
-from transferbench import parameters
-from transferbench.data import tasks
+from transferbench import parameters, tasks
 from transferbench.measures import UNITS, MeasureName, Unit
 from transferbench.parameters import Positive, Weight
 from transferbench.runs.record import Limits

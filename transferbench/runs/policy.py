@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from transferbench import models
 
 if TYPE_CHECKING:
-    from transferbench.data.tasks import Facts
+    from transferbench.data.facts import Facts
     from transferbench.runs.record import Record, Run
 
 #: Which runs to perform: those without a finished record, also those that `decide` finds outdated,

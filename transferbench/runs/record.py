@@ -19,11 +19,11 @@ from annotated_types import Ge, Le, Lt
 
 from transferbench import models
 from transferbench.artefacts import Folder
-from transferbench.data.tasks import Built, Task
 from transferbench.errors import Doubt
 from transferbench.fingerprint import PACKAGE, fingerprint, first_equal
 from transferbench.messages import printable
 from transferbench.parameters import Positive
+from transferbench.tasks import BuiltTask, Task
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -265,7 +265,7 @@ class Job:
     """
 
     run: Run
-    built: Built
+    built: BuiltTask
     limits: Limits = field(default_factory=Limits)
     artefacts: Folder | None = None
 

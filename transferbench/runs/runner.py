@@ -7,10 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from transferbench import models, parameters
+from transferbench import models, parameters, tasks
 from transferbench.artefacts import Folder
-from transferbench.data import tasks
-from transferbench.data.tasks import Built, Facts, Task
+from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable
 from transferbench.runs import local, policy
 from transferbench.runs.policy import Reason, Rerun
@@ -19,6 +18,7 @@ from transferbench.runs.progress import ProgressBar
 from transferbench.runs.record import Job, Limits, Record, Run
 from transferbench.runs.store import Store
 from transferbench.settings import Settings
+from transferbench.tasks import BuiltTask, Task
 
 
 def plan(task: str, model: str, given: dict[str, Any], seeds: Iterable[int]) -> list[Run]:
@@ -80,7 +80,7 @@ def run(
     jobs: list[Job] = []
 
     @cache
-    def build(task: Task) -> Built | Unavailable:
+    def build(task: Task) -> BuiltTask | Unavailable:
         bar.prepare(f"task {task}")
         try:
             return tasks.ensure_built(task, settings)
@@ -97,7 +97,7 @@ def run(
             needs_data = rerun == "outdated" and not published
             if needs_data or policy.decide(run, record, None, rerun, published=published):
                 built = build(run.task)
-                if isinstance(built, Built):
+                if isinstance(built, BuiltTask):
                     models.check_family(run.model, built.facts.family)
                     if policy.decide(run, record, built.facts, rerun, published=published):
                         jobs.append(Job(run, built, limits(run), artefacts))

@@ -13,15 +13,14 @@ from functools import cache
 
 import numpy as np
 
-from transferbench import artefacts, models
-from transferbench.choose.doubts import check_data, check_fit
+from transferbench import artefacts, models, tasks
 from transferbench.core.parallel import threads, use_threads
-from transferbench.data import tasks
 from transferbench.errors import Doubt, Unavailable
 from transferbench.measures import ALL, correct, evaluate
 from transferbench.messages import excerpt, reason, shorten
 from transferbench.problem import Fit, Truth
 from transferbench.runs.record import Job, Record, now, pack
+from transferbench.userdata.doubts import check_data, check_fit
 
 #: Seconds between two progress messages of a run.
 PROGRESS_INTERVAL = 0.1

@@ -8,6 +8,7 @@ The labels of an npz, NAME.labels.txt, are no document file.
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 import zipfile
 from collections.abc import Iterable, Sequence
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from transferbench import settings
 from transferbench.errors import UserError, brief
-from transferbench.files import user_path
+from transferbench.files import open_regular, user_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -201,3 +202,28 @@ def check_files(files: Iterable[Path], max_bytes: int | None = None) -> None:
             if unpacked > 4 * max_bytes:
                 expected = f"expected at most {4 * max_bytes:,}"
                 raise UserError(f"{file}: {unpacked:,} bytes unpacked, {expected}.")
+
+
+def file_digests(files: Iterable[Path], start: Path) -> list[str]:
+    """Return for each file its path and its SHA-256, with a blank between.
+
+    Parameters
+    ----------
+    start
+        The folder that the paths are relative to, or a file in it.
+
+    Raises
+    ------
+    UserError
+        For a file that cannot be read.
+    """
+    folder = start if start.is_dir() else start.parent
+    digests = []
+    for file in files:
+        try:
+            with open_regular(file) as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError as error:
+            raise UserError(f"{file}: cannot be read ({error.strerror}); correct that.") from error
+        digests.append(f"{Path(os.path.relpath(file, folder)).as_posix()} {digest}")
+    return digests

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from transferbench.data import tasks
-from transferbench.data.problems import cut, problem_from_counts
+from transferbench import tasks
+from transferbench.data.problems import problem_from_counts, subsample
 from transferbench.data.text import weight
 from transferbench.errors import UserError
 
@@ -46,7 +46,7 @@ def rows(problem) -> list[list[int]]:
     ],
 )
 def test_the_ratio_is_met_with_as_many_documents_as_possible(options, expected):
-    assert sizes(cut(*made(PAIR), **options)[1]) == expected
+    assert sizes(subsample(*made(PAIR), **options)[1]) == expected
 
 
 @pytest.mark.parametrize("options", [{"documents": 31}, {"class_sizes": "1:5"}, {"halves": True}])
@@ -57,30 +57,30 @@ def test_documents_stay_in_order_with_their_labels_and_are_the_same_every_time(o
         for domain, Y in zip(rows(whole), truth.Y, strict=True)
         for n, y in zip(domain, Y, strict=True)
     }
-    problem, found = cut(whole, truth, **options)
+    problem, found = subsample(whole, truth, **options)
     for domain, numbers, Y in zip(problem.domains, rows(problem), found.Y, strict=True):
         assert numbers == sorted(numbers)
         assert [tuple(y) for y in Y] == [label[n] for n in numbers]
         np.testing.assert_array_equal(domain.Y, np.where(domain.seen[:, None], Y, 0))
     assert [domain.seen.all() for domain in problem.domains] == [True, False]
     assert all((s == ~d.seen).all() for s, d in zip(found.scored, problem.domains, strict=True))
-    assert rows(cut(whole, truth, **options)[0]) == rows(problem)
+    assert rows(subsample(whole, truth, **options)[0]) == rows(problem)
 
 
 def test_halves_are_of_the_labelled_domain_alone():
     whole, truth = made({"source": (30, 51), "target": (30, 50)})
-    problem, found = cut(whole, truth, halves=True)
+    problem, found = subsample(whole, truth, halves=True)
     assert [domain.name for domain in problem.domains] == ["source", "target"]
     source, target = rows(problem)
     assert sorted(source + target) == rows(whole)[0]
     assert (len(source), len(target)) == (40, 41)
-    assert sizes(cut(whole, truth, halves=True, class_sizes="1:1")[1])[0] == sizes(found)[0]
+    assert sizes(subsample(whole, truth, halves=True, class_sizes="1:1")[1])[0] == sizes(found)[0]
 
 
 @pytest.mark.parametrize("ratio", ["1:2:3", "a:b", "0:1", "1:inf"])
 def test_another_form_of_ratio_is_refused(ratio):
     with pytest.raises(ValueError, match=r"expected 2 positive numbers joined by colons"):
-        cut(*made(PAIR), class_sizes=ratio)
+        subsample(*made(PAIR), class_sizes=ratio)
 
 
 @pytest.mark.parametrize(
@@ -93,15 +93,15 @@ def test_another_form_of_ratio_is_refused(ratio):
 )
 def test_options_that_make_no_task_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        cut(*made(PAIR), **options)
+        subsample(*made(PAIR), **options)
 
 
 def test_without_labels_a_task_is_one_of_clustering():
-    problem, truth = cut(*made(PAIR), documents=40, unlabelled=True)
+    problem, truth = subsample(*made(PAIR), documents=40, unlabelled=True)
     assert problem.family == truth.family == "clustering"
     assert not any(domain.Y.any() or domain.seen.any() for domain in problem.domains)
     assert [scored.sum() for scored in truth.scored] == [40, 40]
-    labelled, _ = cut(*made(PAIR), documents=40)
+    labelled, _ = subsample(*made(PAIR), documents=40)
     assert rows(problem) == rows(labelled)
 
 
@@ -110,10 +110,10 @@ def test_options_of_a_task_are_in_its_name():
     task = named("comp-vs-rec:halves=true,min_df=7,documents=500,order=1,class_sizes=1:1")
     assert str(task) == "gtl/comp-vs-rec:class_sizes=1:1,documents=500,halves=true,min_df=7,order=1"
     assert named(str(task)) == task
-    assert dict(task.cut) == {"class_sizes": "1:1", "documents": 500, "halves": True}
+    assert dict(task.subsample_options) == {"class_sizes": "1:1", "documents": 500, "halves": True}
     assert str(named("comp-vs-rec", documents=0, unequal_in="target")) == "gtl/comp-vs-rec"
     # an option of the builder, which has the same name
-    assert not named("generated/transfer:documents=50").cut
+    assert not named("generated/transfer:documents=50").subsample_options
     for wrong, message in (("documents=-1", "integer ≥ 0"), ("docments=5", "mean 'documents'")):
         with pytest.raises(UserError, match=message):
             named(f"comp-vs-rec:{wrong}")
@@ -122,7 +122,7 @@ def test_options_of_a_task_are_in_its_name():
 TASK = "generated/transfer:features=50,words=5"
 
 
-def test_a_task_is_cut_from_counts_and_weighted_anew(home):
+def test_a_task_is_subsampled_from_counts_and_weighted_anew(home):
     task = tasks.Task.parse(f"{TASK},class_sizes=1:4")
     problem, truth = tasks.load(task, home)
     assert sizes(truth)[1] == [625, 2500]

@@ -76,9 +76,19 @@ def build(
 ) -> tuple[Problem, Truth]:
     """Build the task.
 
-    path: the YAML file or the folder. train, split: for a folder without train.csv. Raises
-    Unavailable without a path, UserError, in one line with the file at fault, if a file cannot be
-    read or the files make no task.
+    Parameters
+    ----------
+    path
+        The YAML file or the folder.
+    train, split
+        For a folder without train.csv.
+
+    Raises
+    ------
+    Unavailable
+        Without a path.
+    UserError
+        If a file cannot be read or the files make no task; in one line with the file at fault.
     """
     if task == "own" and not path:
         raise Unavailable(

@@ -10,7 +10,7 @@ import yaml
 from own_documents import CAT, SEA, SOURCE, TARGET, write_csv
 
 import transferbench
-from transferbench.data import tasks
+from transferbench import tasks
 from transferbench.errors import UserError
 from transferbench.userdata.load import documents_problem
 
@@ -117,7 +117,7 @@ def test_other_mistakes_in_own_tasks(mine, home):
 
 def test_the_example_in_the_documentation_works(mine, home):
     """Build the example in the module's docstring, with files of the same names."""
-    from transferbench.datasets import user
+    from transferbench.userdata import tasks as user
 
     example = re.search(r"\n\n((?:    .*\n)+)", user.__doc__)[1]
     data = yaml.safe_load(example)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.core.term_counts import recover_counts
+from transferbench.datasets._rcv1_counts import recover_counts
 
 DOCUMENTS = 23_307
 

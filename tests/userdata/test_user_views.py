@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from transferbench.data import tasks
-from transferbench.datasets import user
+from transferbench import tasks
 from transferbench.errors import UserError
+from transferbench.userdata import tasks as user
 
 
 @pytest.fixture

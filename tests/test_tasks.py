@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import numpy as np
@@ -11,8 +10,8 @@ import scipy.sparse as sp
 from conftest import make_problem
 from full_disk import full_disk
 
-from transferbench.data import tasks
-from transferbench.data.tasks import Facts
+from transferbench import tasks
+from transferbench.data.facts import Facts
 from transferbench.errors import UserError
 
 DATASET = """
@@ -85,17 +84,6 @@ def test_facts_are_read_without_the_matrices(own, home, monkeypatch):
     assert own.BUILT == [40]
 
 
-def test_facts_in_json_come_back_and_have_no_family():
-    """Keys of run records are digests of this JSON, which must not change."""
-    facts = Facts.of(*make_problem(targets=2), files=["a.csv 1f"])
-    stored = json.loads(json.dumps(facts.to_json()))
-    assert Facts.from_json("transfer", stored) == facts
-    assert list(stored) == [
-        *("classes", "documents", "per_class", "features", "nonzeros", "weight", "digest", "files")
-    ]
-    assert "files" not in Facts.of(*make_problem()).to_json()
-
-
 def flipped(content: bytes, at: int) -> bytes:
     return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
 
@@ -137,21 +125,6 @@ def test_a_task_with_wrong_facts_is_not_cached(own, home, monkeypatch):
     with pytest.raises(ValueError, match=r"features is \[60\], expected \[61\]"):
         tasks.load(task, home)
     assert not task.built_path(home).exists()
-
-
-def test_facts_depend_on_positions_labels_and_weights():
-    problem, truth = make_problem()
-    before = Facts.of(problem, truth)
-    X = problem.domains[0].X
-    indices = X.indices.copy()
-    X.indices[:] = (X.indices + 1) % 60
-    assert Facts.of(problem, truth).digest != before.digest
-    X.indices[:] = indices
-    truth.Y[1][0] = truth.Y[1][0][::-1]
-    assert Facts.of(problem, truth).digest != before.digest
-    truth.Y[1][0] = truth.Y[1][0][::-1]
-    X.data *= 1.01
-    assert Facts.of(problem, truth).weight != before.weight
 
 
 @pytest.mark.parametrize(

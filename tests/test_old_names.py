@@ -1,0 +1,25 @@
+"""Modules that moved are still found where they were, with a warning."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import pytest
+
+from transferbench.data import facts
+from transferbench.userdata import doubts
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name"),
+    [
+        ("transferbench.data.tasks", facts, "Facts"),
+        ("transferbench.choose.doubts", doubts, "check_fit"),
+    ],
+)
+def test_an_old_module_has_the_new_names_and_warns(monkeypatch, old, new, name):
+    monkeypatch.delitem(sys.modules, old, raising=False)
+    with pytest.warns(FutureWarning, match=new.__name__):
+        module = importlib.import_module(old)
+    assert getattr(module, name) is getattr(new, name)

@@ -1,0 +1,174 @@
+"""Compare models on the documents of a user, from Python, the command line or an estimator.
+
+session = Session.of_files(["labelled.csv"], ["mail.csv"], names=["lr", "gcmf"])
+compared = session.compare()
+session.table(compared)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from transferbench.choose import compare as comparing
+from transferbench.choose.compare import Comparison
+from transferbench.choose.evidence import NO_CONFIDENCE
+from transferbench.choose.fits import FitPlan, plan
+from transferbench.parameters import Params
+from transferbench.problem import Family, Problem, Truth
+from transferbench.userdata.documents import Documents, Labels, Reading, find_domains
+from transferbench.userdata.load import load
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True)
+class Session:
+    """A problem, and the models to compare on it.
+
+    Parameters
+    ----------
+    plans
+        The models, see `fits.plan`.
+    truth
+        The labels of the targets, None if there are none.
+    sampled
+        True if these labels are those of a random sample, which chooses the model. Other labels
+        add measures and change nothing else.
+    sources, targets
+        The user's documents, if the problem is made of files.
+    options
+        All options by which they became features.
+    """
+
+    problem: Problem
+    plans: Sequence[FitPlan]
+    truth: Truth | None = None
+    sampled: bool = False
+    sources: Sequence[Documents] = ()
+    targets: Sequence[Documents] = ()
+    options: Params = field(default_factory=dict)
+
+    @classmethod
+    def of_files(
+        cls,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        *,
+        names: Sequence[str],
+        family: Family,
+        params: Mapping[str, Mapping[str, object]],
+        repeats: int = 1,
+        seed: int = 0,
+        labels: Labels = "any",
+        label_file: Path | None = None,
+        options: Params,
+        reading: Reading = Reading(),
+        clusters: int = 0,
+    ) -> Self:
+        """Plan the fits, then find and read the files: reading large ones takes long.
+
+        Parameters
+        ----------
+        sources, targets
+            Names of domains, see `find_domains`.
+        names, family, params, repeats, seed
+            See `fits.plan`.
+        labels
+            Those that targets must have. With a labelled sample no others are read.
+        label_file
+            The labelled sample.
+        options, reading, clusters
+            See `userdata.load.load`.
+
+        Raises
+        ------
+        UserError
+            For a mistake in the arguments or files.
+        """
+        plans = plan(family, names, params, repeats=repeats, seed=seed)
+        loaded = load(
+            find_domains(sources), find_domains(targets), family=family,
+            labels="none" if label_file else labels, options=options, reading=reading,
+            clusters=clusters, label_file=label_file,
+        )  # fmt: skip
+        return cls(
+            loaded.problem, plans, loaded.truth, label_file is not None,
+            loaded.sources, loaded.targets, loaded.options,
+        )  # fmt: skip
+
+    def compare(
+        self, progress: Callable[[Sequence[FitPlan]], Iterable[FitPlan]] = iter
+    ) -> Comparison:
+        """Fit the models, and recommend one; see `compare.compare`.
+
+        Parameters
+        ----------
+        progress
+            Yields the plans one by one, and may show how many are left.
+        """
+        sample = self.truth if self.sampled else None
+        return comparing.compare(self.problem, progress(self.plans), sample)
+
+    def table(self, compared: Comparison) -> DataFrame:
+        """Return a row for each target and model; see `compare.table`."""
+        return comparing.table(compared, self.truth)
+
+    def write_sample(self, path: Path, count: int, label: str) -> int:
+        """Write random documents of the targets to label, and return their number.
+
+        Parameters
+        ----------
+        path
+            CSV, with a byte order mark, by which spreadsheets know UTF-8.
+        count
+            At most so many documents.
+        label
+            The empty column of their labels.
+
+        Raises
+        ------
+        UserError
+            If the file cannot be written.
+        """
+        from transferbench.userdata import predictions  # loads pandas
+
+        sample = predictions.sample(self.targets, count, label)
+        predictions.write(path, sample, "utf-8-sig")
+        return len(sample)
+
+    def write_predictions(
+        self,
+        path: Path,
+        compared: Comparison,
+        names: Collection[str],
+        *,
+        separator: str | None = None,
+        with_scores: bool = False,
+    ) -> int:
+        """Write a row for each document of the targets, and return their number.
+
+        Parameters
+        ----------
+        path
+            CSV or JSON lines.
+        names
+            The models, see `predictions.predict`.
+
+        Raises
+        ------
+        UserError
+            If the file cannot be written.
+        """
+        from transferbench.userdata import predictions
+
+        fits = {name: compared.models[name].fits[0] for name in names}
+        table = predictions.predict(
+            self.problem, fits, self.targets, separator=separator, with_scores=with_scores,
+            unranked=NO_CONFIDENCE,
+        )  # fmt: skip
+        predictions.write(path, table)
+        return len(table)

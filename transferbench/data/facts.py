@@ -1,0 +1,119 @@
+"""Facts about a built task: sizes, and a digest that every build must have."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.problem import Family, Problem, Truth
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Facts about a built task.
+
+    Parameters
+    ----------
+    family
+        transfer, clustering or multilabel.
+    classes
+        Names of the classes.
+    documents
+        Documents by domain.
+    per_class
+        Documents of each class, by domain.
+    features
+        Features of each view.
+    nonzeros
+        Stored entries of all matrices.
+    weight
+        Sum of all entries, to six digits.
+    digest
+        16 hex digits of a SHA-256 over shapes, positions of nonzeros, labels and seen rows. It does
+        not cover the values, which libraries may round differently.
+    files
+        Names and digests of the user's own files that the task is built from; often none.
+    """
+
+    family: Family
+    classes: tuple[str, ...]
+    documents: dict[str, int]
+    per_class: dict[str, list[int]]
+    features: tuple[int, ...]
+    nonzeros: int
+    weight: float
+    digest: str
+    files: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, problem: Problem, truth: Truth, files: Sequence[str] = ()) -> Self:
+        """Compute the facts of a built task."""
+        digest = hashlib.sha256()
+        total, nonzeros = 0.0, 0
+        for domain, Y, scored in zip(problem.domains, truth.Y, truth.scored, strict=True):
+            for view in domain.views:
+                X = sp.csr_array(view)
+                digest.update(np.asarray(X.shape, np.int64).tobytes())
+                for positions in (X.indptr, X.indices):
+                    digest.update(positions.astype(np.int64).tobytes())
+                total += float(X.data.sum(dtype=np.float64))
+                nonzeros += X.nnz
+            for labels in (np.asarray(Y, np.uint8), domain.seen, scored):
+                digest.update(labels.tobytes())
+        return cls(
+            family=problem.family,
+            classes=problem.classes,
+            documents={domain.name: len(domain.seen) for domain in problem.domains},
+            per_class={
+                name: [int(count) for count in Y.sum(axis=0)]
+                for name, Y in zip(truth.names, truth.Y, strict=True)
+            },
+            features=tuple(view.shape[1] for view in problem.domains[0].views),
+            nonzeros=nonzeros,
+            weight=float(f"{total:.6g}"),
+            digest=digest.hexdigest()[:16],
+            files=tuple(files),
+        )
+
+    @cached_property
+    def key(self) -> str:
+        """16 hex digits that change with any of the facts; see `Record.data`."""
+        text = json.dumps(self.to_json(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def check(self, task: str, expected: Mapping[str, Any]) -> None:
+        """Raise ValueError naming the first expected fact that does not hold.
+
+        Sequences may be lists or tuples; weights may differ by 1e-5 of their value.
+        """
+        facts = json.loads(json.dumps(asdict(self)))  # tuples as lists
+        for name, value in expected.items():
+            actual = facts[name]
+            close = name == "weight" and np.isclose(actual, value, rtol=1e-5, atol=0)
+            if actual != value and not close:
+                raise ValueError(
+                    f"{task} was not built as expected: {name} is {actual}, expected {value}"
+                )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the facts as plain data, without family, and without files if there are none.
+
+        Keys of run records are digests of this; any change of it makes finished runs run again.
+        """
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name != "family" and (name != "files" or value)
+        }
+
+    @classmethod
+    def from_json(cls, family: Family, facts: Mapping[str, Any]) -> Self:
+        """Return the facts from what `to_json` returned."""
+        lists = ("classes", "features", "files")
+        tuples = {name: tuple(facts[name]) for name in lists if name in facts}
+        return cls(family, **{**facts, **tuples})

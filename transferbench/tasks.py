@@ -1,0 +1,274 @@
+"""Tasks by name: built once from verified originals, checked against their facts, cached, loaded.
+
+The name of a task may contain options of its builder: `gtl/comp-vs-rec:weighting=tf,min_df=10`. A
+transfer task also has those of `problems.subsample`, which take some of its documents, and every
+task has `order`, another order of the documents of each domain. Where a builder has an option of
+the same name, the builder's is meant. The path of a YAML file is the name of a task from the user's
+own files.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from transferbench import datasets, parameters
+from transferbench.data import fetch, problems
+from transferbench.data.facts import Facts
+from transferbench.errors import UserError, unknown
+from transferbench.files import user_path, writing
+from transferbench.fingerprint import fingerprint
+from transferbench.npz import read_header, read_value, write_arrays
+from transferbench.parameters import CountOrZero, Params
+from transferbench.problem import Domain, Problem, Truth
+from transferbench.settings import Settings
+from transferbench.userdata.documents import file_digests
+
+#: Suffixes of a file that describes a task from the user's own files.
+YAML_SUFFIXES = (".yaml", ".yml")
+#: The option that every task has: a number above 0 permutes the documents of each domain.
+ORDER = parameters.Parameter("order", CountOrZero, 0)
+#: Options that every transfer task has.
+SUBSAMPLE = parameters.schema(problems.subsample)
+FORMAT = 3  # of the files that `write` writes; a change makes every task build again
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task: a name and options. `str` is the text of which `parse` makes an equal task.
+
+    Parameters
+    ----------
+    base
+        Full name without options.
+    changed
+        The options that differ from the defaults, sorted: of the builder and of
+        `problems.subsample`.
+    order
+        0 for the documents in the order as built; else the seed that permutes them.
+    """
+
+    base: str
+    changed: tuple[tuple[str, Any], ...] = ()
+    order: int = 0
+
+    @classmethod
+    def parse(cls, text: str, /, **options: Any) -> "Task":
+        """Return the task that a text names; `options` are added to those in the text.
+
+        Raise UserError for an unknown task or option, or a value of the wrong type.
+        """
+        return _parse(text).with_options(options)
+
+    def with_options(self, options: Mapping[str, Any]) -> "Task":
+        """Return the task with further options. Raises as `parse` does."""
+        for key, value in options.items():
+            if isinstance(value, str) and re.search(r",\s*\w+\s*=", value):
+                raise UserError(
+                    f"{self.base}: {key} = {value!r} looks like several options; rename it."
+                )
+        if twice := sorted(dict(self.changed).keys() & options.keys()):
+            raise UserError(f"{self}: {', '.join(twice)} given twice; remove one.")
+        known = parameters.schema(datasets.tasks()[self.base].build)
+        known = {**SUBSAMPLE, "order": ORDER, **known}
+        changed, order = dict(self.changed), self.order
+        for name, value in options.items():
+            if name not in known:
+                raise unknown(f"option of task {self.base}", name, known)
+            place = f"task {self.base}: option {name}"
+            changed[name] = parameters.convert(value, known[name].type, place)
+            if changed[name] == known[name].default:
+                del changed[name]
+        if known["order"] is ORDER:
+            order = changed.pop("order", order)
+        return Task(self.base, tuple(sorted(changed.items())), order)
+
+    @cached_property
+    def options(self) -> Params:
+        """All options of the builder."""
+        schema = parameters.schema(datasets.tasks()[self.base].build)
+        changed = dict(self.changed)
+        return {name: changed.get(name, option.default) for name, option in schema.items()}
+
+    @property
+    def subsample_options(self) -> Params:
+        """The options of `problems.subsample` that differ from the defaults."""
+        return {name: value for name, value in self.changed if name not in self.options}
+
+    @property
+    def built(self) -> "Task":
+        """The task with its documents in the order as built."""
+        return replace(self, order=0)
+
+    def __str__(self) -> str:
+        """Return base and options, `order` last."""
+        order = (("order", self.order),) if self.order else ()
+        texts = [
+            f"{name}={json.dumps(value) if isinstance(value, bool) else value}"
+            for name, value in self.changed + order
+        ]
+        return ":".join([self.base, *([",".join(texts)] if texts else [])])
+
+    @property
+    def has_default_options(self) -> bool:
+        """True if every option but `order` has its default, so that the FACTS apply."""
+        return not self.changed
+
+    def built_path(self, settings: Settings) -> Path:
+        """Return the path of the built task.
+
+        Its name has a digest of the options, the builder's code, the originals and the user's own
+        files.
+        """
+        module = datasets.tasks()[self.base]
+        code = fingerprint(Path(str(module.__file__)))
+        originals = [file.digest for file in original_files(self).values()]
+        files = [*originals, *_user_file_digests(self, settings)]
+        inputs = [FORMAT, dict(self.options), code, *files]
+        if self.subsample_options:
+            inputs += [dict(self.subsample_options), fingerprint(Path(problems.__file__))]
+        digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:12]
+        return settings.data / "built" / f"{self.base}-{digest}.task"
+
+
+@cache
+def _parse(text: str) -> Task:
+    name, _, assignments = text.partition(":")
+    if Path(text).suffix in YAML_SUFFIXES and "path=" not in text:
+        name, assignments = "own", f"path={Path(text).as_posix()}"
+    if Path(name).suffix in YAML_SUFFIXES:
+        raise UserError(f"{text}: write the options into {name}, below the key options.")
+    # A value may contain commas: only a comma before "name=" separates options.
+    options = parameters.parse(filter(None, re.split(r",(?=\s*\w+\s*=)", assignments)))
+    return Task(datasets.full_name(name)).with_options(options)
+
+
+class BuiltTask(NamedTuple):
+    """A built task: its file, and its facts."""
+
+    path: Path
+    facts: Facts
+
+
+def load(task: Task, settings: Settings) -> tuple[Problem, Truth]:
+    """Load the built task; fetch, build, check and cache it first if necessary.
+
+    Raise Unavailable if originals cannot be obtained, ValueError if facts do not hold.
+    """
+    return read(ensure_built(task, settings).path, task.order)
+
+
+def ensure_built(task: Task, settings: Settings) -> BuiltTask:
+    """Fetch, build, check and cache a task unless the cache has it; a file there is verified.
+
+    Raises as `load` does.
+    """
+    path = task.built_path(settings).absolute()
+    with suppress(OSError, ValueError):
+        return BuiltTask(path, read_facts(path))
+    users = bool(_users_path(task, settings))
+    try:
+        problem, truth = (_subsample if task.subsample_options else _build)(task, settings)
+    except UserError:
+        raise
+    except ValueError as error:
+        if task.has_default_options and not users:
+            raise
+        whole = not task.subsample_options
+        remedy = "correct your files" if users and whole else "try other options"
+        raise UserError(f"{task.built}: {error}; {remedy}.") from error
+    facts = Facts.of(problem, truth, _user_file_digests(task, settings))
+    if task.has_default_options:
+        facts.check(task.base, datasets.facts(task.base))
+    with writing(path) as temporary:
+        write(temporary, replace(problem, name=str(task.built)), truth, facts)
+    return BuiltTask(path, facts)
+
+
+def _build(task: Task, settings: Settings) -> tuple[Problem, Truth]:
+    """Build a whole task from its originals."""
+    originals = {name: fetch.get(file, settings) for name, file in original_files(task).items()}
+    users = _users_path(task, settings)
+    options = dict(task.options, path=users) if users else task.options
+    build: problems.Builder = datasets.tasks()[task.base].build
+    return build(task.base, originals, **options)
+
+
+def _subsample(task: Task, settings: Settings) -> tuple[Problem, Truth]:
+    """Subsample the whole task: its counts, which are weighted anew, or else its weights.
+
+    A builder with the option min_df weights by `text.weight`; of another the weights stay.
+    """
+    options = task.options
+    plain = {"weighting": "tf", "unit_length": False} if "min_df" in options else {}
+    plain = {name: value for name, value in plain.items() if name in options}
+    problem, truth = load(Task(task.base).with_options({**options, **plain}), settings)
+    weights: dict[str, Any] = {name: options[name] for name in plain}
+    if plain:
+        weights["min_df"] = options["min_df"]
+    subsample: problems.Builder = problems.subsample
+    return subsample(problem, truth, **weights, **task.subsample_options)
+
+
+def original_files(task: Task) -> dict[str, fetch.File]:
+    """Return the originals that a task is built from, by name."""
+    module = datasets.tasks()[task.base]
+    names = module.needed(task.base) if hasattr(module, "needed") else module.FILES
+    return {name: module.FILES[name] for name in names}
+
+
+def documents(task: Task) -> dict[str, int]:
+    """Return the documents by domain that FACTS state; empty if they state none.
+
+    Those of a task with options of `problems.subsample` are unknown, so empty, too.
+    """
+    if task.subsample_options:
+        return {}
+    return dict(datasets.facts(task.base).get("documents", {}))
+
+
+def write(path: Path, problem: Problem, truth: Truth, facts: Facts | None = None) -> None:
+    """Write a built task, see `artefacts`."""
+    facts = facts or Facts.of(problem, truth)
+    header = {"family": problem.family, "facts": facts.to_json()}
+    write_arrays(path, header, (problem, truth))
+
+
+def read(path: Path, order: int = 0) -> tuple[Problem, Truth]:
+    """Read a built task, with its documents in an order; see `Task`.
+
+    Raise ValueError for a damaged file, OSError for an unreadable one.
+    """
+    problem, truth = read_value(path, {cls.__name__: cls for cls in (Domain, Problem, Truth)})
+    return problems.permuted(problem, truth, order) if order else (problem, truth)
+
+
+def read_facts(path: Path) -> Facts:
+    """Read the facts of a built task without its matrices. Raises as `read` does."""
+    header = read_header(path)
+    return Facts.from_json(header["family"], header["facts"])
+
+
+def _users_path(task: Task, settings: Settings) -> str:
+    """Return the file or folder of the user that a task is built from; "" if there is none.
+
+    The default is own/<dataset> of the data folder, if it exists: the task then has the same name
+    on every machine.
+    """
+    path = str(task.options.get("path", ""))
+    folder = settings.data / "own" / task.base.partition("/")[0]
+    return str(folder) if not path and "path" in task.options and folder.is_dir() else path
+
+
+def _user_file_digests(task: Task, settings: Settings) -> list[str]:
+    """Return names and digests of the user's own files that a task is built from."""
+    path = _users_path(task, settings)
+    if not path:
+        return []
+    start = user_path(path)
+    return file_digests(datasets.tasks()[task.base].user_files(start), start)

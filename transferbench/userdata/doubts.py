@@ -1,0 +1,228 @@
+"""Doubts: how far to trust a result, without any label of a target.
+
+A doubt is a warning of a doubtful or worthless result, with the remedy. `compare`, `predict` and
+`run FILE.yaml` print the same doubts.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.core.priors import labelled_shares
+from transferbench.core.scale import unit_rows
+from transferbench.errors import Doubt
+from transferbench.measures import THRESHOLD
+from transferbench.models.transfer import consensus
+from transferbench.problem import Domain, Fit, Problem
+
+#: Models without transfer.
+NO_TRANSFER = ("lr", "svm")
+#: Agreement (see `consensus`) below which its members say little about a target.
+WEAK_AGREEMENT = 0.7
+#: Results on fewer documents of a target are never called worthless.
+MIN_DOCUMENTS = 10
+#: Shares of a target's documents without a feature of the source from which a result is doubtful,
+#: and worthless.
+DOUBTFUL_UNRELATED, WORTHLESS_UNRELATED = 0.5, 0.9
+#: Class shares are far from the source's if more than this part of the documents would need another
+#: class to have them.
+FAR = 0.25
+#: A result of one class is worthless if the source's shares give it a lower probability than this.
+IMPROBABLE = 0.001
+#: A class has hardly any document if its share is less than this part of the expected one. In the
+#: experiment `choice` no class is so rare.
+RARE = 0.2
+#: Most classes that a doubt names.
+MAX_NAMED = 8
+#: Difference of class shares that are nearly as likely, see `consensus.Agreed`, from which they are
+#: doubtful.
+WIDE = 0.2
+#: Area (see `consensus.area`) from which models without transfer are doubtful.
+DIFFERENT = 0.75
+#: Documents of each domain that the area is computed from.
+SAMPLE = 1000
+#: Number and share of a target's documents in the source from which the target is doubtful, and
+#: the share from which results on it are worthless.
+MIN_SHARED, DOUBTFUL_SHARED, WORTHLESS_SHARED = 3, 0.05, 0.9
+
+FEATURES_REMEDY = (
+    "keep more features: --option min_df=1, tokens=characters (pairs of characters), "
+    "stop_words=none or another token_pattern"
+)
+
+
+def check_data(problem: Problem) -> list[Doubt]:
+    """Return doubts about the documents of the targets."""
+    in_source = np.zeros(problem.domains[0].X.shape[1])
+    for domain in problem.sources:
+        in_source[sp.csr_array(domain.X).indices] = 1
+    doubts = [
+        Doubt(text, worthless, target.name)
+        for target in problem.targets
+        for text, worthless in _feature_doubts(sp.csr_array(target.X), in_source)
+    ]
+    return doubts + check_overlap(problem)
+
+
+def _feature_doubts(X: sp.csr_array, in_source: np.ndarray) -> Iterator[tuple[str, bool]]:
+    """Yield texts, and whether X (n, d) is worthless; in_source (d,): 1 for features of it."""
+    n, has_source = X.shape[0], bool(in_source.any())
+    empty = int(np.sum(np.diff(X.indptr) == 0))
+    unrelated = int(np.sum(X @ in_source == 0)) if has_source else empty
+    worthless = has_source and n >= MIN_DOCUMENTS and unrelated >= WORTHLESS_UNRELATED * n
+    if empty:
+        text = f"{empty} of {n} documents have no feature left and are guesses; {FEATURES_REMEDY}"
+        yield text, worthless and empty == unrelated
+    if unrelated > empty:
+        remedy = f"; {FEATURES_REMEDY}" if unrelated >= DOUBTFUL_UNRELATED * n else ""
+        text = f"{unrelated - empty} of {n} documents share no feature with the source{remedy}"
+        yield text, worthless
+    if n > 1 and np.bincount(X.indices, minlength=1).max() < 2:
+        yield f"no two documents share a feature; {FEATURES_REMEDY}", False
+
+
+def check_overlap(problem: Problem) -> list[Doubt]:
+    """Return a doubt for each target that shares documents with a source.
+
+    Documents are the same if their features are, scaled to length one. Of few possible documents
+    many are the same by chance: the share that repeats within the sources is expected, and only
+    what exceeds it counts.
+    """
+    if not problem.sources:
+        return []
+    directions = np.random.default_rng(0).standard_normal((problem.domains[0].X.shape[1], 2))
+    sources, repeated = {}, 0
+    for domain in problem.sources:
+        sources[domain.name], counts = np.unique(_keys(domain, directions), return_counts=True)
+        repeated += int(counts[counts > 1].sum())
+    chance = repeated / sum(len(domain.seen) for domain in problem.sources)
+    doubts = []
+    for target in problem.targets:
+        keys, n = _keys(target, directions), len(target.seen)
+        shared = {source: np.isin(keys, source_keys) for source, source_keys in sources.items()}
+        same = int(np.any([*shared.values()], axis=0).sum())
+        excess = same / n - chance
+        if same >= MIN_SHARED and excess >= DOUBTFUL_SHARED:
+            where = ", ".join(source for source, flags in shared.items() if flags.any())
+            also = f"{same} of {n} documents are also in the source ({where})"
+            text = f"{also}, so results are too good; remove them from one of both"
+            worthless = excess >= WORTHLESS_SHARED * (1 - chance)
+            doubts.append(Doubt(text, worthless, target.name))
+    return doubts
+
+
+def _keys(domain: Domain, directions: np.ndarray) -> np.ndarray:
+    """Return a number for each document with a feature; equal documents have the same.
+
+    It is the rounded projection of the document, at length one, on two random directions (d, 2).
+    """
+    X = sp.csr_array(domain.X, dtype=np.float64)  # in float32 lengths change the last digits
+    X = unit_rows(X[np.flatnonzero(np.diff(X.indptr) >= 1)])
+    return np.asarray(np.round(X @ directions, 5).view(complex).ravel())
+
+
+def check_fit(model: str, problem: Problem, params: Mapping[str, Any], fit: Fit) -> list[Doubt]:
+    """Return doubts about the decisions of a model on the targets.
+
+    Parameters
+    ----------
+    params
+        All parameters of the model.
+    """
+    doubts = []
+    for target, scores in zip(problem.domains, fit.scores, strict=True):
+        if target.seen.all():
+            continue
+        if problem.family == "multilabel":
+            texts = _label_doubts(scores)
+        elif fit.columns == "clusters" or not problem.sources:
+            texts = _one_class(scores.argmax(axis=1), 1 / len(problem.classes), "cluster")
+        else:
+            matched = "area" in fit.diagnostics  # consensus decides by shares
+            texts = _decision_doubts(problem, scores.argmax(axis=1), params, matched)
+        doubts += [Doubt(text, worthless, target.name) for text, worthless in texts]
+    for target in problem.targets if model in NO_TRANSFER else ():
+        if len(target.seen) < consensus.FEW:
+            continue
+        alone = replace(problem, domains=(*problem.sources, target))
+        area = consensus.area(consensus.sampled(alone, SAMPLE, 0), 0)
+        if area >= DIFFERENT:
+            told = f"a classifier tells its documents from these, area under the curve {area:.2f}"
+            text = f"the source differs ({told}), and this model does not transfer"
+            doubts.append(Doubt(text, target=target.name))
+    width, peaks = (fit.diagnostics.get(name, 0) for name in ("share_width", "share_peaks"))
+    if width > WIDE or peaks > 1:
+        more = f", at {peaks:.0f} separate places" if peaks > 1 else ""
+        why = f"class shares that differ by {100 * width:.0f} points are nearly as likely{more}"
+        doubts.append(Doubt(f"{why}; label a sample (--label-sample)"))
+    agreement = fit.diagnostics.get("agreement", 1.0)
+    if agreement < WEAK_AGREEMENT:
+        why = f"its members agree little ({agreement:.2f}, below {WEAK_AGREEMENT})"
+        doubts.append(Doubt(f"{why}; label a sample (--label-sample)"))
+    return doubts
+
+
+def _label_doubts(scores: np.ndarray) -> Iterator[tuple[str, bool]]:
+    """Yield doubts about scores (n, c): documents without a label, labels never given."""
+    decided = scores >= THRESHOLD
+    without = int(np.sum(~decided.any(axis=1)))
+    if without:
+        remedy = "--set ensure_one_label=true gives each its best one"
+        yield f"{without} of {len(scores)} documents get no label; {remedy}", False
+    never = int(np.sum(~decided.any(axis=0)))
+    if never and without < len(scores):
+        yield f"{never} of {decided.shape[1]} labels are given to no document", False
+
+
+def _one_class(decided: np.ndarray, share: float, place: str) -> Iterator[tuple[str, bool]]:
+    """Yield a doubt if all decisions (n,) are equal; share: the expected one of that class."""
+    n = len(decided)
+    if n > 1 and (decided == decided[0]).all():
+        worthless = bool(n >= MIN_DOCUMENTS and share**n < IMPROBABLE)
+        yield f"all {n} documents are in one {place}; name another model", worthless
+
+
+def _decision_doubts(
+    problem: Problem, decided: np.ndarray, params: Mapping[str, Any], matched: bool
+) -> Iterator[tuple[str, bool]]:
+    """Yield doubts about the decisions (n,) of a model on a target; see `check_fit`.
+
+    Expected shares are those that the user gives, else those of the source. matched: the model
+    looks for shares, and is not judged by them.
+    """
+    classes, expected = problem.classes, labelled_shares(problem)
+    prior = params.get("prior", "source")
+    has_prior = prior is not None and not isinstance(prior, str)
+    if has_prior:
+        expected = np.asarray(prior) / np.sum(prior)
+    same = [*_one_class(decided, expected[decided[0]], f"class, {classes[decided[0]]}")]
+    yield from same
+    shares = np.bincount(decided, minlength=len(classes)) / len(decided)
+    if same or len(decided) < MIN_DOCUMENTS:
+        return
+    rare = shares < RARE * expected if matched else shares == 0
+    if rare.any():
+        few = [
+            f"{classes[k]} ({100 * shares[k]:.0f} %, {100 * expected[k]:.0f} % of the source's)"
+            for k in np.flatnonzero(rare)
+        ]
+        more = ", …" if len(few) > MAX_NAMED else ""
+        text = f"hardly any or no document is {', '.join(few[:MAX_NAMED])}{more}"
+        yield (
+            f"{text}; if the target has no such documents, remove the class from the source",
+            False,
+        )
+    if matched:
+        return
+    if np.abs(shares - expected).sum() / 2 > FAR:
+        k = int(np.abs(shares - expected).argmax())
+        text = f"{100 * shares[k]:.0f} % of the documents are {classes[k]}, "
+        if has_prior:
+            text += f"{100 * expected[k]:.0f} % are given; check the order of the shares"
+        else:
+            text += f"{100 * expected[k]:.0f} % of the source's"
+            text += "; if you know better: --set prior=…" if "prior" in params else ""
+        yield text, False
