@@ -53,10 +53,12 @@ test-newest:  ## Run a part of the quick tests with the newest versions that pyp
 test-slow: $(TESTED)  ## Run the slow tests: wheel, browser, engines, kills, embeddings, documentation.
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m slow
 
-check: $(TESTED)  ## Check format, lint and types.
+check: $(TESTED)  ## Check format, lint, types, docstrings and experiment files.
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python tests/docstrings.py
+	$(BIN)/python tests/experiment_files.py
 
 tables: $(VENV)/.installed  ## Fail if a committed table does not follow from the runs.
 	$(BIN)/transferbench tables --check
