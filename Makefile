@@ -23,6 +23,9 @@ NEWEST := tests/test_strict_yaml.py tests/test_estimators.py tests/experiments t
 	tests/userdata tests/models/test_model_contract.py tests/docs/test_reference.py
 COMMA := ,
 TESTED := $(VENV)/.installed-$(subst $(COMMA),-,$(EXTRAS))
+# `make bench`: the folder of its results in benchmarks/results/, and options of `asv run`.
+MACHINE ?= local
+BENCH ?=
 # What `make docs` needs: installed with the tests' if EXTRAS names it.
 DOCUMENTED := $(if $(filter docs,$(subst $(COMMA), ,$(EXTRAS))),$(TESTED),$(VENV)/.installed-docs)
 
@@ -75,8 +78,8 @@ docs: $(DOCUMENTED)  ## Build the documentation site; a warning is an error.
 reproduce-all: $(VENV)/.installed  ## Run every experiment anew, into reproduced/; goes on where it was stopped. REPEATS=1: a quick look.
 	$(BIN)/transferbench --results $(REPRODUCED) reproduce --all $(if $(REPEATS),--repeats $(REPEATS)) --jobs $(JOBS)
 
-bench: $(VENV)/.installed  ## Measure speed and memory against scikit-learn.
-	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+bench: $(VENV)/.installed-bench  ## Measure speed and memory against scikit-learn. MACHINE=reference: keep the results.
+	$(BIN)/python benchmarks/run.py --machine $(MACHINE) $(BENCH)
 
 soak: $(VENV)/.installed  ## Kill reproductions at random moments for a minute; nothing may be lost.
 	$(BIN)/python tests/soak.py
@@ -105,4 +108,9 @@ $(TESTED): $(VENV)/.installed
 $(VENV)/.installed-docs: $(VENV)/.installed
 	@echo "Installing what the documentation needs, once"
 	$(INSTALL) -e '.[docs]'
+	@touch $@
+
+$(VENV)/.installed-bench: $(VENV)/.installed
+	@echo "Installing what the benchmarks need, once"
+	$(INSTALL) -e '.[bench]'
 	@touch $@
