@@ -23,6 +23,9 @@ NEWEST := tests/test_strict_yaml.py tests/test_estimators.py tests/experiments t
 	tests/userdata tests/models/test_model_contract.py tests/docs/test_reference.py
 COMMA := ,
 TESTED := $(VENV)/.installed-$(subst $(COMMA),-,$(EXTRAS))
+# `make bench`: the folder of its results in benchmarks/results/, and options of `asv run`.
+MACHINE ?= local
+BENCH ?=
 # What `make docs` needs: installed with the tests' if EXTRAS names it.
 DOCUMENTED := $(if $(filter docs,$(subst $(COMMA), ,$(EXTRAS))),$(TESTED),$(VENV)/.installed-docs)
 
@@ -53,10 +56,12 @@ test-newest:  ## Run a part of the quick tests with the newest versions that pyp
 test-slow: $(TESTED)  ## Run the slow tests: wheel, browser, engines, kills, embeddings, documentation.
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m slow
 
-check: $(TESTED)  ## Check format, lint and types.
+check: $(TESTED)  ## Check format, lint, types, docstrings and experiment files.
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python tests/docstrings.py
+	$(BIN)/python tests/experiment_files.py
 
 tables: $(VENV)/.installed  ## Fail if a committed table does not follow from the runs.
 	$(BIN)/transferbench tables --check
@@ -76,8 +81,8 @@ docs: $(DOCUMENTED)  ## Build the documentation site; a warning is an error.
 reproduce-all: $(VENV)/.installed  ## Run every experiment anew, into reproduced/; goes on where it was stopped. REPEATS=1: a quick look.
 	$(BIN)/transferbench --results $(REPRODUCED) reproduce --all $(if $(REPEATS),--repeats $(REPEATS)) --jobs $(JOBS)
 
-bench: $(VENV)/.installed  ## Measure speed and memory against scikit-learn.
-	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+bench: $(VENV)/.installed-bench  ## Measure speed and memory against scikit-learn. MACHINE=reference: keep the results.
+	$(BIN)/python benchmarks/run.py --machine $(MACHINE) $(BENCH)
 
 soak: $(VENV)/.installed  ## Kill reproductions at random moments for a minute; nothing may be lost.
 	$(BIN)/python tests/soak.py
@@ -106,4 +111,9 @@ $(TESTED): $(VENV)/.installed
 $(VENV)/.installed-docs: $(VENV)/.installed
 	@echo "Installing what the documentation needs, once"
 	$(INSTALL) -e '.[docs]'
+	@touch $@
+
+$(VENV)/.installed-bench: $(VENV)/.installed
+	@echo "Installing what the benchmarks need, once"
+	$(INSTALL) -e '.[bench]'
 	@touch $@

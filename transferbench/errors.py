@@ -36,8 +36,12 @@ class SeveralErrors(UserError):
 class Unavailable(UserError):
     """A required file or optional library is unavailable.
 
-    brief: what is unavailable, without paths and addresses of this machine. remedy: where it was
-    looked for, and what to do.
+    Parameters
+    ----------
+    brief
+        What is unavailable, without paths and addresses of this machine.
+    remedy
+        Where it was looked for, and what to do.
     """
 
     def __init__(self, brief: str, remedy: str = "") -> None:
@@ -60,7 +64,14 @@ class Failure(Exception):
 class Doubt:
     """A reason to doubt a result, with its remedy.
 
-    worthless: the result should not be used. target: the file or domain, if it is about one.
+    Parameters
+    ----------
+    text
+        One sentence for the user.
+    worthless
+        True if the result should not be used.
+    target
+        The file or domain, if it is about one.
     """
 
     text: str
@@ -84,10 +95,19 @@ def closest(name: str, names: Iterable[str]) -> str:
 
 
 def unknown(what: str, name: str, known: Iterable[str], remedy: str = "") -> UserError:
-    """Return the error for a name that is not in `known`.
+    """Return the error for a name that is not known.
 
-    It shows the closest known name. If none is close, it shows the names if they are few, else
-    their number and the remedy, such as "See `transferbench list`."
+    Parameters
+    ----------
+    what
+        What the name is of.
+    name
+        The name that was given.
+    known
+        Known names. The message shows the closest. If none is close, it shows the names if they are
+        few, else their number and the remedy.
+    remedy
+        What to do, for example: see `transferbench list`.
     """
     known = sorted(known)
     few = len(known) <= MAX_LISTED or not remedy

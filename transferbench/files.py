@@ -22,10 +22,20 @@ def user_path(text: str | Path) -> Path:
 
 @contextmanager
 def writing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; rename it to `path` if the block succeeds.
+    """Yield a temporary path; rename it to `path` if the block succeeds.
 
-    Otherwise remove it. An existing file keeps its permissions; of a link, the file that it leads
-    to is replaced.
+    Otherwise remove it.
+
+    Parameters
+    ----------
+    path
+        The file to write. An existing one keeps its permissions; of a link, the file that it leads
+        to is replaced.
+
+    Yields
+    ------
+    Path
+        A path in the same folder.
 
     Raises
     ------
@@ -67,8 +77,11 @@ def reporting(path: Path) -> Iterator[None]:
 def file_mode(path: Path) -> int:
     """Return the permissions of a file, the usual ones if there is none.
 
-    Raise OSError for a FIFO, device, socket or folder, for a loop of links, and for a file that
-    nobody may write: in a folder that can be written it could be replaced.
+    Raises
+    ------
+    OSError
+        For a FIFO, device, socket or folder, for a loop of links, and for a file that nobody may
+        write: in a folder that can be written it could be replaced.
     """
     try:
         mode = path.stat().st_mode
@@ -84,7 +97,10 @@ def file_mode(path: Path) -> int:
 def open_regular(path: Path) -> BufferedReader:
     """Open a regular file for reading.
 
-    Raise OSError for anything else at once: opening a FIFO would wait, a device never ends.
+    Raises
+    ------
+    OSError
+        For anything else at once: opening a FIFO would wait, a device never ends.
     """
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode):
@@ -95,9 +111,19 @@ def open_regular(path: Path) -> BufferedReader:
 
 @contextmanager
 def exclusive(lock: Path, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Let one process at a time into the block; call `on_wait` if another is in it.
+    """Let one process at a time into the block.
 
-    The file `lock` is not removed. Raise UserError if it cannot be written.
+    Parameters
+    ----------
+    lock
+        A file for the lock, which is not removed.
+    on_wait
+        Called if another process is in the block.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be written.
     """
     from filelock import FileLock, Timeout
 
@@ -116,6 +142,12 @@ def exclusive(lock: Path, on_wait: Callable[[], None]) -> Iterator[None]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text atomically. Raise UserError as `writing` does."""
+    """Write UTF-8 text atomically.
+
+    Raises
+    ------
+    UserError
+        As `writing` does.
+    """
     with writing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

@@ -17,9 +17,12 @@ ALL = "all"
 
 
 def ensure_one_label(scores: np.ndarray) -> np.ndarray:
-    """Return scores (n, m) in which the best score of each row is at least THRESHOLD.
+    """Return scores in which the best score of each row is at least THRESHOLD.
 
-    Of equal best scores the first is raised.
+    Parameters
+    ----------
+    scores
+        (n, m). Of equal best scores the first is raised.
     """
     raised = scores.copy()
     rows = np.arange(len(scores))
@@ -29,11 +32,20 @@ def ensure_one_label(scores: np.ndarray) -> np.ndarray:
 
 
 def normalize_scores(scores: np.ndarray) -> np.ndarray:
-    """Return (n, c) the scores (n, c) with rows of sum one: the confidence in each class.
+    """Return scores with rows of sum one: the confidence in each class.
 
-    Each score is divided by the sum of its row; if scores can be negative, as distances and margins
-    are, the softmax of the row is taken. Rows of zeros become uniform. They rank documents and
-    classes as the scores do, but are not calibrated probabilities.
+    They rank documents and classes as the scores do, but are not calibrated probabilities.
+
+    Parameters
+    ----------
+    scores
+        (n, c). Each is divided by the sum of its row; if scores can be negative, as distances and
+        margins are, the softmax of the row is taken. Rows of zeros become uniform.
+
+    Returns
+    -------
+    numpy.ndarray
+        (n, c).
 
     Raises
     ------
@@ -51,14 +63,27 @@ def normalize_scores(scores: np.ndarray) -> np.ndarray:
 
 
 def accuracy(truth: np.ndarray, decided: np.ndarray) -> float:
-    """Return the fraction of documents with the true class; truth, decided (n,)."""
+    """Return the fraction of documents with the true class.
+
+    Parameters
+    ----------
+    truth
+        (n,) true classes.
+    decided
+        (n,) decided classes.
+    """
     return float(np.mean(truth == decided))
 
 
 def match(truth: np.ndarray, decided: np.ndarray) -> np.ndarray:
-    """Rename clusters (n,) to classes by the best one-to-one matching (Hungarian algorithm).
+    """Rename clusters to classes by the best one-to-one matching (Hungarian algorithm).
 
-    If there are more clusters than classes, the unmatched ones become −1.
+    Parameters
+    ----------
+    truth
+        (n,) true classes.
+    decided
+        (n,) clusters. If they are more than the classes, the unmatched ones become −1.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -72,7 +97,15 @@ def match(truth: np.ndarray, decided: np.ndarray) -> np.ndarray:
 
 
 def clustering_accuracy(truth: np.ndarray, decided: np.ndarray) -> float:
-    """Return the accuracy after the best one-to-one matching of clusters with classes."""
+    """Return the accuracy after the best one-to-one matching of clusters with classes.
+
+    Parameters
+    ----------
+    truth
+        (n,) true classes.
+    decided
+        (n,) clusters.
+    """
     return accuracy(truth, match(truth, decided))
 
 
@@ -81,6 +114,13 @@ def nmi(truth: np.ndarray, decided: np.ndarray) -> float:
 
     0 for a single class or a single cluster, whose entropy is 0. If both are single, the quotient
     is 0 / 0 and the value 1, as in scikit-learn: they are the same partition.
+
+    Parameters
+    ----------
+    truth
+        (n,) true classes.
+    decided
+        (n,) clusters.
     """
     from sklearn.metrics import normalized_mutual_info_score
 
@@ -88,10 +128,17 @@ def nmi(truth: np.ndarray, decided: np.ndarray) -> float:
 
 
 def explained_variance(X: Matrix, decided: np.ndarray) -> float:
-    """Return the fraction of the variance of X (n, d) that is between the clusters (n,).
+    """Return the fraction of the variance of the documents that is between the clusters.
 
-    Needs no labels. 0 if all documents are equal. Sums are in double precision, whatever X has: in
-    single precision they would cancel where entries differ little.
+    Needs no labels. 0 if all documents are equal.
+
+    Parameters
+    ----------
+    X
+        (n, d) documents. Sums are in double precision, whatever X has: in single precision they
+        would cancel where entries differ little.
+    decided
+        (n,) clusters.
     """
     sizes = np.bincount(decided)
     sums = np.asarray((X.T @ np.eye(len(sizes))[decided]).T)
@@ -103,13 +150,29 @@ def explained_variance(X: Matrix, decided: np.ndarray) -> float:
 
 
 def balanced_accuracy(truth: np.ndarray, decided: np.ndarray) -> float:
-    """Return the mean over the true classes of recall: the fraction of the class that is found."""
+    """Return the mean over the true classes of recall: the fraction of the class that is found.
+
+    Parameters
+    ----------
+    truth
+        (n,) true classes.
+    decided
+        (n,) decided classes.
+    """
     recall = [np.mean(decided[truth == label] == label) for label in np.unique(truth)]
     return float(np.mean(recall))
 
 
 def macro_f1(truth: np.ndarray, decided: np.ndarray) -> float:
-    """Return the mean over the true classes of 2 tp / (2 tp + fp + fn)."""
+    """Return the mean over the true classes of 2 tp / (2 tp + fp + fn).
+
+    Parameters
+    ----------
+    truth
+        (n,) true classes.
+    decided
+        (n,) decided classes.
+    """
     f1 = []
     for label in np.unique(truth):
         hits = np.sum((truth == label) & (decided == label))
@@ -120,7 +183,12 @@ def macro_f1(truth: np.ndarray, decided: np.ndarray) -> float:
 def example_f1(Y: np.ndarray, D: np.ndarray) -> float:
     """Return the mean over documents of 2|Y_i ∩ D_i| / (|Y_i| + |D_i|), 1 if both are empty.
 
-    Y true, D decided labels, (n, c) 0/1.
+    Parameters
+    ----------
+    Y
+        (n, c) 0/1, true labels.
+    D
+        (n, c) 0/1, decided labels.
     """
     both, size = np.sum(Y * D, axis=1), np.sum(Y, axis=1) + np.sum(D, axis=1)
     return float(np.mean(np.where(size > 0, 2 * both / np.maximum(size, 1), 1.0)))
@@ -129,7 +197,14 @@ def example_f1(Y: np.ndarray, D: np.ndarray) -> float:
 def jaccard(Y: np.ndarray, D: np.ndarray) -> float:
     """Return the mean over documents of |Y_i ∩ D_i| / |Y_i ∪ D_i|, 1 if both are empty.
 
-    Y true, D decided labels, (n, c) 0/1. Called accuracy in the multi-label papers.
+    Called accuracy in the multi-label papers.
+
+    Parameters
+    ----------
+    Y
+        (n, c) 0/1, true labels.
+    D
+        (n, c) 0/1, decided labels.
     """
     both = np.sum(Y * D, axis=1)
     either = np.sum(Y, axis=1) + np.sum(D, axis=1) - both
@@ -137,7 +212,15 @@ def jaccard(Y: np.ndarray, D: np.ndarray) -> float:
 
 
 def hamming_loss(Y: np.ndarray, D: np.ndarray) -> float:
-    """Return the fraction of wrong entries; Y, D (n, c) 0/1."""
+    """Return the fraction of wrong entries.
+
+    Parameters
+    ----------
+    Y
+        (n, c) 0/1, true labels.
+    D
+        (n, c) 0/1, decided labels.
+    """
     return float(np.mean(Y != D))
 
 
@@ -154,6 +237,10 @@ class Measure:
     value
         (truth, decided) → value, of classes (n,) or label indicators (n, c). Without needs_labels
         the first argument is the matrix of documents.
+    lower_is_better
+        True for errors and losses.
+    needs_labels
+        True if the measure compares with true labels.
     heading
         Of a column that a command prints, if not the name.
     """
@@ -200,11 +287,18 @@ LOWER_IS_BETTER = {*COSTS, *(measure.name for measure in _ALL if measure.lower_i
 class Unit:
     """How tables show values.
 
-    whole       : the largest score, and the factor from a measured score.
-    digits      : number of decimals; None for three significant digits.
-    sign        : after a value.
-    words       : name of the unit.
-    differences : name of the unit of differences.
+    Parameters
+    ----------
+    whole
+        The largest score, and the factor from a measured score.
+    digits
+        Number of decimals; None for three significant digits.
+    sign
+        Text after a value.
+    words
+        Name of the unit.
+    differences
+        Name of the unit of differences.
     """
 
     whole: int
@@ -249,10 +343,16 @@ def headings(family: Family) -> dict[str, str]:
 def score(
     family: Family, Y: np.ndarray, scores: np.ndarray, *, clusters: bool = False
 ) -> dict[str, float]:
-    """Return the measures of scores of documents with the true labels Y (n, c), by name.
+    """Return the measures of scores of documents, by name.
 
     Parameters
     ----------
+    family
+        Family of the problem, which has the measures.
+    Y
+        (n, c) 0/1, true labels.
+    scores
+        (n, c).
     clusters
         The columns of the scores are clusters in any order, not classes.
     """
@@ -266,10 +366,22 @@ def score(
 
 
 def evaluate(fit: Fit, truth: Truth, problem: Problem | None = None) -> dict[str, dict[str, float]]:
-    """Return the measures of each domain with rows to score: {domain: {measure: value}}.
+    """Return the measures of each domain with rows to score.
 
-    If the problem is given, also those that need no labels. Several multi-label tasks also get
-    measures over all their documents, under the name ALL.
+    Parameters
+    ----------
+    fit
+        The fit to score.
+    truth
+        Its labels.
+    problem
+        If it is given, also the measures that need no labels are returned.
+
+    Returns
+    -------
+    dict
+        {domain: {measure: value}}. Several multi-label tasks also get measures over all their
+        documents, under the name ALL.
 
     Raises
     ------
@@ -299,9 +411,19 @@ def evaluate(fit: Fit, truth: Truth, problem: Problem | None = None) -> dict[str
 
 
 def correct(fit: Fit, truth: Truth) -> dict[str, np.ndarray]:
-    """Return by domain which of its scored documents are right, (n,) bool; their mean is accuracy.
+    """Return by domain which of its scored documents are right; their mean is accuracy.
 
-    Clusters are matched with classes. Empty for several labels a document.
+    Parameters
+    ----------
+    fit
+        The fit to score. Clusters are matched with classes.
+    truth
+        Its labels.
+
+    Returns
+    -------
+    dict
+        (n,) bool by domain. Empty for several labels a document.
     """
     right = {}
     for name, Y, scored, scores in zip(truth.names, truth.Y, truth.scored, fit.scores, strict=True):

@@ -37,7 +37,10 @@ def no_formula(value: Any) -> Any:
 def hide_passwords(text: str) -> str:
     """Return a message without the user names and passwords of its addresses.
 
-    Not for data: a label may look like an address.
+    Parameters
+    ----------
+    text
+        A message. Not data: a label may look like an address.
     """
     return _USERINFO.sub(r"\1", text)
 

@@ -45,7 +45,17 @@ WORDS = {int: "integer", float: "number", str: "text", bool: "true or false", ty
 
 @dataclass(frozen=True)
 class Parameter:
-    """One keyword-only argument: its name, annotation and default."""
+    """One keyword-only argument.
+
+    Parameters
+    ----------
+    name
+        Name of the argument.
+    type
+        Its annotation.
+    default
+        Its default.
+    """
 
     name: str
     type: Any
@@ -93,8 +103,19 @@ def resolve(
 ) -> dict[str, Value]:
     """Return every parameter with its value: the given one, checked and converted, or the default.
 
-    Raise UserError for an unknown name, a wrong type or a value out of bounds. `owner` is the name
-    of the function in the message.
+    Parameters
+    ----------
+    function
+        The function whose signature is the schema.
+    values
+        Given values by name.
+    owner
+        Name of the function in the message.
+
+    Raises
+    ------
+    UserError
+        For an unknown name, a wrong type or a value out of bounds.
     """
     parameters = schema(function)
     for name in values:
@@ -113,11 +134,22 @@ def resolve(
 
 
 def convert(value: object, annotation: Any, what: str) -> Any:
-    """Return `value` as the annotated type.
+    """Return a value as the annotated type.
 
-    The text "none" becomes None if the type allows None. A list may be given as a text with commas
-    or, if the type allows nothing else, as a single value. Raise UserError, naming `what`, for
-    a value that does not fit.
+    Parameters
+    ----------
+    value
+        The given value. The text "none" becomes None if the type allows None. A list may be given
+        as a text with commas or, if the type allows nothing else, as a single value.
+    annotation
+        The type.
+    what
+        Name of the value in the message.
+
+    Raises
+    ------
+    UserError
+        For a value that does not fit.
     """
     from pydantic import ValidationError
 
@@ -149,7 +181,15 @@ def _adapter(annotation: Any) -> TypeAdapter[Any]:
 def parse(assignments: Iterable[str]) -> dict[str, str]:
     """Return {'k': '8'} for ['k=8']; `convert` gives the values their types.
 
-    Raise UserError for an assignment without '=' and for a name that is given twice.
+    Parameters
+    ----------
+    assignments
+        Texts NAME=VALUE.
+
+    Raises
+    ------
+    UserError
+        For an assignment without '=' and for a name that is given twice.
     """
     values: dict[str, str] = {}
     for assignment in assignments:

@@ -31,7 +31,10 @@ def points() -> Any:  # of a type that depends on the version of Python
 def origin(point: EntryPoint) -> Path:
     """Return the file of an entry point's module, without importing it.
 
-    Raise ImportError if it is not a module.
+    Raises
+    ------
+    ImportError
+        If it is not a module.
     """
     if point.attr:
         raise ImportError(f"expected the name of a module, got {point.value}")

@@ -90,6 +90,17 @@ class Domain:
 class Problem:
     """Input of a model: domains that share their features and their c classes.
 
+    Parameters
+    ----------
+    name
+        Name of the problem in messages.
+    family
+        "transfer", "clustering" or "multilabel".
+    classes
+        Names of the classes, the columns of Y.
+    domains
+        Domains of documents: sources, in which every label is seen, and targets.
+
     Raises
     ------
     ValueError
@@ -164,6 +175,10 @@ class Truth:
 
     Parameters
     ----------
+    family
+        Family of the problem.
+    classes
+        Names of the classes, the columns of Y.
     names
         Domain names, in the order of the problem.
     Y

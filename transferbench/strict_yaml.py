@@ -55,7 +55,13 @@ def load(path: Path) -> tuple[Any, LineMap]:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file, cut where `read` refuses it. Raise UserError if unreadable."""
+    """Return the text of a file, cut where `read` refuses it.
+
+    Raises
+    ------
+    UserError
+        If it is unreadable.
+    """
     try:
         with TextIOWrapper(open_regular(path), encoding="utf-8") as stream:
             return stream.read(MAX_CHARACTERS + 1)
@@ -65,11 +71,21 @@ def read_text(path: Path) -> str:
 
 
 def read(text: str, path: Path) -> tuple[Any, LineMap]:
-    """Return the plain data of a YAML text and its line numbers; errors show `path`.
+    """Return the plain data of a YAML text and its line numbers.
 
-    Raise UserError for invalid YAML, for a text that is too long or too deep, and for three things
-    that YAML allows: an alias (a few can stand for gigabytes), a tag, and a key given twice (YAML
-    would take the last).
+    Parameters
+    ----------
+    text
+        The text.
+    path
+        The file that errors show.
+
+    Raises
+    ------
+    UserError
+        For invalid YAML, for a text that is too long or too deep, and for three things that YAML
+        allows: an alias (a few can stand for gigabytes), a tag, and a key given twice (YAML would
+        take the last).
     """
     if len(text) > MAX_CHARACTERS:
         raise UserError(

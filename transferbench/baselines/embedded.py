@@ -85,8 +85,10 @@ def embed(texts: Sequence[str], weights: Path, tokenizer: Path) -> np.ndarray:
 
     Parameters
     ----------
+    texts
+        The texts. Only the first 256 word pieces of each count.
     weights, tokenizer
-        Paths of MODEL. Only the first 256 word pieces of a text count.
+        Paths of MODEL.
 
     Raises
     ------

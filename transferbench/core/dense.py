@@ -21,8 +21,20 @@ SOURCE, TARGET, MASKED = 1, -2, -1
 def dense(problem: Problem, features: Features, components: int) -> Problem:
     """Return the problem with one dense view (n, r) in every domain, rows of length one.
 
-    features "svd": r = `components` coordinates of the truncated SVD of the first view, computed
-    for the documents of all domains together, without labels. "embedding": the second view.
+    Parameters
+    ----------
+    problem
+        The problem; domains keep their labels.
+    features
+        "svd": coordinates of the truncated SVD of the first view, computed for the documents of all
+        domains together, without labels. "embedding": the second view.
+    components
+        Largest number r of coordinates of the SVD.
+
+    Returns
+    -------
+    Problem
+        A problem whose views may have negative entries.
 
     Raises
     ------
@@ -55,8 +67,15 @@ def dense(problem: Problem, features: Features, components: int) -> Problem:
 def adapt(problem: Problem, C: float, adapter: Callable[[Any], Any]) -> Fit:
     """Return the scores (n, c) of every target from a skada estimator, and labels of sources.
 
-    `adapter` makes the estimator from a logistic regression. A new one is fitted for each target,
-    on the labelled documents (SOURCE) and those of the target (TARGET), whose labels are MASKED.
+    Parameters
+    ----------
+    problem
+        A problem with one dense view in every domain, see `dense`.
+    C
+        Inverse regularisation of the logistic regression.
+    adapter
+        Makes the estimator from a logistic regression. A new one is fitted for each target, on the
+        labelled documents (SOURCE) and those of the target (TARGET), whose labels are MASKED.
     """
     from sklearn import config_context
 
@@ -88,8 +107,14 @@ def class_scores(
 
     Parameters
     ----------
-    known
+    model
+        The fitted estimator.
+    X
+        Documents (n, d).
+    labelled_classes
         The classes that the estimator was trained on, sorted.
+    classes
+        Number of all classes.
     **passed
         Further arguments of its methods.
     """

@@ -41,10 +41,12 @@ MAX_MEBIBYTES = 64
 
 @dataclass(frozen=True)
 class Graph:
-    """W (n, n), symmetric and nonnegative with an empty diagonal.
+    """Graph over documents or features, by its weights.
 
     Parameters
     ----------
+    W
+        (n, n), symmetric and nonnegative with an empty diagonal.
     recall
         Share of the nearest rows that the search found, measured on a sample; 1 if exact.
     """
@@ -72,7 +74,10 @@ class Graph:
 def graph_diagnostics(graphs: Iterable[Graph]) -> dict[str, float]:
     """Return the least recall of the graphs as "graph_recall"; nothing without a graph.
 
-    Warn if it is below `MIN_RECALL`.
+    Warns
+    -----
+    UserWarning
+        If it is below `MIN_RECALL`.
     """
     worst = min(graphs, key=lambda graph: graph.recall, default=None)
     if worst is None:
@@ -90,11 +95,19 @@ def graph_diagnostics(graphs: Iterable[Graph]) -> dict[str, float]:
 def cosine_graph(X: Matrix, p: int, *, search: Search = "exact") -> Graph:
     """Return the graph that joins each row of X to its p nearest rows by cosine.
 
-    W_ij = cos(x_i, x_j) if one of the two is among the p nearest of the other, else 0.
-    X (n, d) nonnegative, sparse or dense; its rows are the nodes. A row of zeros or one orthogonal
-    to all others has no neighbour. Of ties at the p-th place the smaller index is taken. GTL, eqs.
-    3 and 5. Forms no (n, n) array. The search is exact, or, with "rare-words", approximate and
-    linear in n (see `rare_words`); its recall is then measured on `PROBE_ROWS` rows.
+    W_ij = cos(x_i, x_j) if one of the two is among the p nearest of the other, else 0 (GTL, eqs. 3
+    and 5). Forms no (n, n) array.
+
+    Parameters
+    ----------
+    X
+        (n, d) nonnegative, sparse or dense; its rows are the nodes. A row of zeros or one
+        orthogonal to all others has no neighbour.
+    p
+        Number of nearest rows. Of ties at the p-th place the smaller index is taken.
+    search
+        "exact", or "rare-words": approximate and linear in n (see `rare_words`); its recall is then
+        measured on `PROBE_ROWS` rows.
     """
     X = unit_rows(X)
     n = X.shape[0]
@@ -115,11 +128,18 @@ def cosine_graph(X: Matrix, p: int, *, search: Search = "exact") -> Graph:
 
 @artefact
 def heat_graph(Z: np.ndarray, p: int) -> Graph:
-    """Return the graph that joins each row of Z (n, r) to its p nearest rows by distance.
+    """Return the graph that joins each row of Z to its p nearest rows by distance.
 
     W_ij = exp(−d_ij²/2σ²) if one of the two is among the p nearest of the other, else 0. σ² is the
-    mean of d² over all rows and their p nearest. Weights are at least `LEAST_WEIGHT`. Without
-    columns, there are no edges. Exact, and forms no (n, n) array.
+    mean of d² over all rows and their p nearest. Weights are at least `LEAST_WEIGHT`. Exact, and
+    forms no (n, n) array.
+
+    Parameters
+    ----------
+    Z
+        (n, r), dense. Without columns, there are no edges.
+    p
+        Number of nearest rows.
     """
     from sklearn import config_context
     from sklearn.neighbors import NearestNeighbors
@@ -138,10 +158,21 @@ def heat_graph(Z: np.ndarray, p: int) -> Graph:
 
 
 def spread(graph: Graph, P: np.ndarray, alpha: float, steps: int) -> np.ndarray:
-    """Return F (n, c) after fixed-point steps of F = α S F + (1 − α) P, started at P (n, c).
+    """Return F (n, c) after fixed-point steps of F = α S F + (1 − α) P.
 
     S is W divided by the roots of the degrees of row and column. Label spreading of Zhou et al.,
     NIPS 2003.
+
+    Parameters
+    ----------
+    graph
+        The graph with weights W (n, n).
+    P
+        (n, c), the start.
+    alpha
+        α: weight of the graph.
+    steps
+        Number of steps.
     """
     scale = sp.diags_array(1 / np.sqrt(np.where(graph.degree > 0, graph.degree, 1)))
     S = sp.csr_array(scale @ graph.W @ scale)
@@ -185,8 +216,19 @@ def _recall(edges: Edges, exact: Edges, n: int) -> float:
 def _incomplete(top: sp.csr_matrix, p: int, count: int, threshold: float) -> np.ndarray:
     """Return a mask of rows of `top` that may lack one of their p nearest neighbours.
 
-    `top` holds the `count` largest cosines above `threshold`. A row is incomplete if it has too few
-    of them, or if its p-th ties with its last, because equal ones may have been cut off.
+    A row is incomplete if it has too few of them, or if its p-th ties with its last, because equal
+    ones may have been cut off.
+
+    Parameters
+    ----------
+    top
+        The largest cosines of each row.
+    p
+        Number of nearest neighbours.
+    count
+        Largest number of cosines in a row of `top`.
+    threshold
+        Cosines up to this value are left out of `top`.
     """
     sizes = np.diff(top.indptr)
     incomplete = sizes <= p if threshold else np.zeros(sizes.size, bool)
@@ -200,7 +242,14 @@ def _incomplete(top: sp.csr_matrix, p: int, count: int, threshold: float) -> np.
 def _nearest(top: sp.csr_matrix, owner: np.ndarray, p: int) -> Edges:
     """Return the p largest entries of each row, except the diagonal.
 
-    `owner` holds the row of the graph for each row of `top`.
+    Parameters
+    ----------
+    top
+        The largest cosines of each row.
+    owner
+        The row of the graph for each row of `top`.
+    p
+        Number of entries.
     """
     rows = np.repeat(np.arange(owner.size), np.diff(top.indptr))
     other = (top.indices != owner[rows]) & (top.data > 0)

@@ -19,12 +19,21 @@ TOLERANCE = 1e-4
 def logistic_regression(
     X: Matrix, C: float = 1.0, *, intercept: bool = True
 ) -> "LogisticRegression":
-    """Return a logistic regression with inverse regularisation C, to be fitted to X (n, d).
+    """Return a logistic regression, to be fitted.
 
     The gradient may be `TOLERANCE` divided by the length of the documents (root mean square): an
     error of the weights changes log-odds by as much as documents are long. At raw length the
     tolerance of length one would change the accuracy with the path of the solver, by up to two
     points.
+
+    Parameters
+    ----------
+    X
+        Documents (n, d) of the fit.
+    C
+        Inverse regularisation.
+    intercept
+        Fit an intercept.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -37,9 +46,18 @@ def label_start(
 ) -> tuple[np.ndarray, ...]:
     """Return (n, c) for each domain: labels of seen rows, class probabilities of the others.
 
-    The probabilities are those of logistic regression with inverse regularisation C, trained on
-    every labelled document, with an intercept or without; a class without labels has probability
-    0. Decisions would contain zeros, which multiplicative updates cannot change.
+    The probabilities are those of logistic regression trained on every labelled document; a class
+    without labels has probability 0. Decisions would contain zeros, which multiplicative updates
+    cannot change.
+
+    Parameters
+    ----------
+    problem
+        Domains with seen rows and others.
+    C
+        Inverse regularisation.
+    intercept
+        Fit an intercept.
     """
     pairs = zip(problem.domains, probabilities(problem, C, intercept=intercept), strict=True)
     return tuple(np.where(domain.seen[:, None], domain.Y, P) for domain, P in pairs)

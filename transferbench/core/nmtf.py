@@ -72,7 +72,9 @@ class Factor:
     fill
         True if this scaling makes columns or rows of zeros uniform.
     graph
-        Graph over the rows, with weight `graph_weight` (λ).
+        Graph over the rows.
+    graph_weight
+        Weight λ of the graph's term.
     version
         Number of changes so far, by which cached products are invalidated.
     """
@@ -89,7 +91,19 @@ class Factor:
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """w ‖X − V (Σ_b U_b H_b)ᵀ‖² with X (n, m) and `parts` the pairs (U_b, H_b)."""
+    """One term of the objective: w ‖X − V (Σ_b U_b H_b)ᵀ‖².
+
+    Parameters
+    ----------
+    X
+        (n, m) documents × features.
+    V
+        (n, c) document classes.
+    parts
+        Pairs (U_b, H_b): feature clusters (m, k_b) and their association with classes (k_b, c).
+    weight
+        w of the term.
+    """
 
     X: Matrix
     V: Factor
@@ -104,7 +118,17 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Tie:
-    """α ‖F − T‖² with T another factor of the same shape."""
+    """One term of the objective that ties two factors: α ‖F − T‖².
+
+    Parameters
+    ----------
+    F
+        One factor.
+    to
+        T, another factor of the same shape.
+    weight
+        α of the tie.
+    """
 
     F: Factor
     to: Factor
@@ -123,15 +147,15 @@ class NMTF:
 
     Parameters
     ----------
+    terms
+        Terms of the objective. Terms with the same Factor object share it.
+    ties
+        Ties of factors. Those of weight zero are dropped.
     normalize_at
         "update" normalises a factor right after its update, so that the next update sees it
         normalised; "domain" after all updates of a domain, where a model calls `end_domain`.
     dtype
         Type of the arrays to which the values of all factors are copied.
-
-    Notes
-    -----
-    Ties of weight zero are dropped.
     """
 
     def __init__(
@@ -177,7 +201,14 @@ class NMTF:
     ) -> np.ndarray:
         """Return the cached product of these factors; recompute it if one of them has changed.
 
-        `compute` may write the product over the last one, which is its argument.
+        Parameters
+        ----------
+        key
+            Name of the product.
+        factors
+            Factors that the product depends on.
+        compute
+            Returns the product; it may write it over the last one, which is its argument.
         """
         versions = tuple(factor.version for factor in factors)
         last, product = self._cache.get(key, (None, None))
@@ -284,8 +315,11 @@ class NMTF:
     def update_jointly(self, *factors: Factor) -> None:
         """Update once the factors that are not fixed, all from the same values.
 
-        For blocks that are one factor in a paper, such as the rows of H = [H₀; H₁]. A tie between
-        two of them sees the new value of the first.
+        Parameters
+        ----------
+        *factors
+            Blocks that are one factor in a paper, such as the rows of H = [H₀; H₁]. A tie between
+            two of them sees the new value of the first.
         """
         free = [factor for factor in factors if not factor.fixed]
         for factor, contributions in [(F, self.contributions(F)) for F in free]:
@@ -353,12 +387,23 @@ class NMTF:
     ) -> Fit:
         """Call `sweep` max_iter times; return the label factors as scores, and the objectives.
 
-        `labels` holds the label factor V of each domain.
-
         Parameters
         ----------
+        sweep
+            Updates every factor once.
+        max_iter
+            Number of sweeps.
+        labels
+            The label factor V of each domain.
+        watch
+            Called after each sweep, see `problem.Watch`.
         stop
             Return the scores of the last iteration, or of the (first) one with the least objective.
+
+        Returns
+        -------
+        Fit
+            Scores V of each domain, and the objective after each sweep.
 
         Raises
         ------

@@ -40,10 +40,12 @@ SWEEPS = 20
 
 @dataclass(frozen=True)
 class ClassPriors:
-    """Shares of the classes by domain: (c,) of sum one, or None to suppose nothing.
+    """Shares of the classes in the domains.
 
     Parameters
     ----------
+    by_domain
+        (c,) of sum one for each domain, or None to suppose nothing.
     diagnostics
         "share_disagreement", the largest of the targets, if they are estimated and it is at least
         `LARGE_DISAGREEMENT`.
@@ -58,18 +60,22 @@ def estimate_shares(
 ) -> tuple[np.ndarray, ...]:
     """Return the estimated shares (c,) of the classes in each target, in the problem's order.
 
-    A logistic regression with inverse regularisation C, trained on the labelled documents, gives
-    each document its probabilities. These are spread over the graph that joins each document of a
-    target to its 10 nearest, and a Gaussian mixture with one covariance for all classes, started at
-    the decisions of the regression, is fitted to their log-odds; its weights are the shares. If the
-    regression decides a class much more rarely than its mean probability says, as it does if
-    classes are unequal in the source, the start has the shares of the labels.
+    A logistic regression, trained on the labelled documents, gives each document its probabilities.
+    These are spread over the graph that joins each document of a target to its 10 nearest, and a
+    Gaussian mixture with one covariance for all classes, started at the decisions of the
+    regression, is fitted to their log-odds; its weights are the shares. If the regression decides a
+    class much more rarely than its mean probability says, as it does if classes are unequal in the
+    source, the start has the shares of the labels.
 
     No label of a target is used. The estimate fails where the regression is poor or a class falls
     apart into groups.
 
     Parameters
     ----------
+    problem
+        A transfer problem.
+    C
+        Inverse regularisation of the logistic regression.
     search
         How nearest documents are found.
 
@@ -89,10 +95,16 @@ def estimate_shares(
 def saerens(P: np.ndarray, source: np.ndarray) -> np.ndarray:
     """Return the shares (c,) by expectation maximisation (Saerens, Latinne, Decaestecker 2002).
 
-    P (n, c) are class probabilities, correct for documents with the shares `source` (c,). They are
-    re-weighted to the estimated shares, whose estimate is their mean, until nothing changes. The
-    shares then have the largest likelihood if the classes differ in size between domains and in
-    nothing else.
+    The probabilities are re-weighted to the estimated shares, whose estimate is their mean, until
+    nothing changes. The shares then have the largest likelihood if the classes differ in size
+    between domains and in nothing else.
+
+    Parameters
+    ----------
+    P
+        (n, c) class probabilities, correct for documents with the shares `source`.
+    source
+        (c,) shares of the classes among the labelled documents.
     """
     shares = source
     for _ in range(EM_STEPS):
@@ -109,22 +121,26 @@ def class_priors(problem: Problem, prior: Prior, C: float, search: Search = "aut
 
     Parameters
     ----------
+    problem
+        A transfer problem.
     prior
         "equal", which supposes nothing else than the model; "source", those of the labelled
         documents; "estimated", see `estimate_shares`, for each target; or a number for each class,
         in the order of problem.classes, which hold for all targets.
     C
         Inverse regularisation of the logistic regression.
-
-    Warns
-    -----
-    UserWarning
-        If estimators disagree.
+    search
+        How nearest documents are found.
 
     Raises
     ------
     UserError
         For another number of shares.
+
+    Warns
+    -----
+    UserWarning
+        If estimators disagree.
     """
     if prior == "equal":
         return ClassPriors((None,) * len(problem.domains))
@@ -155,8 +171,17 @@ def _check_agreement(
 ) -> dict[str, float]:
     """Return the largest difference between estimators as a diagnostic, and warn, if it is large.
 
-    estimates: shares (c,) by the place of the target. They are compared with the shares of the
-    decisions of logistic regression, and with `saerens`.
+    The estimates are compared with the shares of the decisions of logistic regression, and with
+    `saerens`.
+
+    Parameters
+    ----------
+    problem
+        A transfer problem.
+    estimates
+        Shares (c,) by the place of the target.
+    C
+        Inverse regularisation of the logistic regression.
     """
     P, source, c = probabilities(problem, C), labelled_shares(problem), len(problem.classes)
     differences = {}
@@ -228,9 +253,16 @@ def whole_counts(shares: np.ndarray, n: int) -> np.ndarray:
 def count_offsets(L: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Return b (c,), of mean 0, so that argmax(L + b) gives each class its share of the documents.
 
-    L (n, c) finite scores, shares (c,) of sum one. The counts of two classes are exact except for
-    documents with equal differences of scores, which no offset separates; b is in the middle of the
-    offsets that give them. More classes come near to their counts.
+    The counts of two classes are exact except for documents with equal differences of scores, which
+    no offset separates; b is in the middle of the offsets that give them. More classes come near to
+    their counts.
+
+    Parameters
+    ----------
+    L
+        (n, c) finite scores.
+    shares
+        (c,) of sum one.
     """
     n, c = L.shape
     counts = whole_counts(shares, n)

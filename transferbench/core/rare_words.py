@@ -42,8 +42,14 @@ BLOCK_ENTRIES = 1 << 22
 def neighbours(X: sp.csr_matrix, words: sp.csr_matrix, p: int) -> Edges:
     """Return about the p nearest rows of each row of X, by exact cosines.
 
-    X (n, d) nonnegative rows of length one or zero; `words` (d, n) its transpose, which is
-    truncated in place.
+    Parameters
+    ----------
+    X
+        (n, d) nonnegative rows of length one or zero.
+    words
+        (d, n) the transpose of X, which is truncated in place.
+    p
+        Number of nearest rows.
     """
     # Of a frequent word, keep the largest weights, of ties those of the first rows.
     words.sort_indices()
@@ -58,7 +64,16 @@ def neighbours(X: sp.csr_matrix, words: sp.csr_matrix, p: int) -> Edges:
 def nearest(rows: np.ndarray, cols: np.ndarray, values: np.ndarray, p: int) -> Edges:
     """Return the p edges of largest value of each row, of ties those with the smaller column.
 
-    `rows` is sorted.
+    Parameters
+    ----------
+    rows
+        (edges,) sorted.
+    cols
+        (edges,) the neighbour of each.
+    values
+        (edges,) the cosine of each.
+    p
+        Number of edges of a row.
     """
     starts = np.flatnonzero(np.diff(rows, prepend=-1))
     size = np.diff(starts, append=rows.size)
@@ -130,9 +145,20 @@ def _links(rows: np.ndarray, cols: np.ndarray, n: int) -> sp.csr_array:
 def _nearest_candidates(
     X: sp.csr_matrix, rows: np.ndarray, cols: np.ndarray, p: int
 ) -> Iterator[Edges]:
-    """Yield the p nearest of the candidates `cols` of the rows `rows`, which are sorted.
+    """Yield the p nearest of the candidates of some rows.
 
     A few rows at a time are made dense, and the candidates' sparse rows are read against them.
+
+    Parameters
+    ----------
+    X
+        (n, d) rows of length one or zero.
+    rows
+        (pairs,) sorted.
+    cols
+        (pairs,) a candidate of each.
+    p
+        Number of nearest rows.
     """
     other = rows != cols
     rows, cols = rows[other], cols[other]

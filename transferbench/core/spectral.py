@@ -21,7 +21,14 @@ from transferbench.problem import Matrix
 def affinity(views: Sequence[Matrix], p: int, search: Search = "exact") -> Graph:
     """Return the graph of eq. 9: W (n, n) block-diagonal, with a cosine graph for each task.
 
-    Each joins a task's documents to their p nearest. The recall is the least of theirs.
+    Parameters
+    ----------
+    views
+        Documents (n_i, d) of each task.
+    p
+        Number of nearest documents to which a document of the task is joined.
+    search
+        See `cosine_graph`. The recall is the least of the tasks'.
     """
     graphs = [cosine_graph(X, p, search=search) for X in views]
     W = sp.csr_array(sp.block_diag([graph.W for graph in graphs]), dtype=np.float64)
@@ -29,11 +36,16 @@ def affinity(views: Sequence[Matrix], p: int, search: Search = "exact") -> Graph
 
 
 def mean_matching(sizes: Sequence[int]) -> np.ndarray:
-    """Return G (n, m − 1) with GGᵀ = S of eq. 6, for m tasks with these numbers of documents.
+    """Return G (n, m − 1) with GGᵀ = S of eq. 6.
 
     S sums the squared distances between the means of two tasks over unordered pairs; eq. 5 counts
     each pair twice. S = E (mI − 11ᵀ) Eᵀ with E (n, m) the indicators of the tasks divided by their
     sizes.
+
+    Parameters
+    ----------
+    sizes
+        Number of documents of each of the m tasks.
     """
     m = len(sizes)
     rows = np.sqrt(m) * helmert(m).T / np.asarray(sizes, float)[:, None]
@@ -44,14 +56,30 @@ def mean_matching(sizes: Sequence[int]) -> np.ndarray:
 def smallest_eigenpairs(
     W: sp.csr_array, count: int, *, G: np.ndarray | None = None, C: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the `count` smallest eigenpairs of L + C·GGᵀ, L = I − D^(−½) W D^(−½).
+    """Return the smallest eigenpairs of L + C·GGᵀ, L = I − D^(−½) W D^(−½).
 
-    The eigenvalues (count,) are ascending, the eigenvectors (n, count) of length one.
+    The basis of the null space is computed directly, because that of a Lanczos method depends on
+    its start: D^½1 on each connected component, in the order of the components' first documents,
+    made orthogonal to G if C > 0. The other pairs come from Lanczos iterations on 2I − (L + C·GGᵀ),
+    deflated by the null space.
 
-    W (n, n) symmetric, nonnegative; G (n, m − 1). The basis of the null space is computed directly,
-    because that of a Lanczos method depends on its start: D^½1 on each connected component, in the
-    order of the components' first documents, made orthogonal to G if C > 0. The other pairs come
-    from Lanczos iterations on 2I − (L + C·GGᵀ), deflated by the null space.
+    Parameters
+    ----------
+    W
+        (n, n) symmetric, nonnegative.
+    count
+        Number of eigenpairs.
+    G
+        (n, m − 1), see `mean_matching`.
+    C
+        Weight of GGᵀ.
+
+    Returns
+    -------
+    values
+        Eigenvalues (count,), ascending.
+    vectors
+        Eigenvectors (n, count) of length one.
 
     Raises
     ------
@@ -107,6 +135,8 @@ def trace_weights(values: np.ndarray, b: float) -> np.ndarray:
     ----------
     values
         The k ≥ b smallest, ascending.
+    b
+        Sum of the weights.
     """
     return np.asarray(np.clip(b - np.arange(len(values)), 0.0, 1.0))
 
@@ -117,6 +147,13 @@ def spectral_weights(cost: np.ndarray, b: float) -> np.ndarray:
     Every such μ is a mixture of prefixes 1…j of the eigenvectors. The optimum is the value at b of
     the lower convex hull of the points (j, cost of prefix j), a mixture of at most two prefixes.
     For b ≤ 1 it is the prefix with the least mean cost.
+
+    Parameters
+    ----------
+    cost
+        (r,) the cost of each eigenvector.
+    b
+        Sum of the weights.
 
     Raises
     ------

@@ -21,14 +21,23 @@ ARCHIVE_ERRORS = (
 
 
 def digest(path: Path, scheme: str) -> str:
-    """Return the digest of a file, "scheme:hex".
+    r"""Return the digest of a file, "scheme:hex".
 
-    sha256: of the content.
-    git-blob: sha1 of b"blob <size>\\0" and the content, the file's name in git.
-    tree: sha256 of the sorted lines "<path>\\t<sha256>\\n" of an archive's regular files; every
-    packing of the same files has the same digest.
+    Parameters
+    ----------
+    path
+        The file.
+    scheme
+        sha256: of the content. git-blob: sha1 of b"blob <size>\0" and the content, the file's name
+        in git. tree: sha256 of the sorted lines "<path>\t<sha256>\n" of an archive's regular files;
+        every packing of the same files has the same digest.
 
-    Raise UserError for a bad archive (tree), OSError for an unreadable file.
+    Raises
+    ------
+    UserError
+        For a bad archive (tree).
+    OSError
+        For an unreadable file.
     """
     total = hashlib.sha256()
     if scheme == "tree":
@@ -44,10 +53,19 @@ def digest(path: Path, scheme: str) -> str:
 
 
 def members(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield (posix path, content) of the regular files of a tar, tar.gz or zip, in order.
+    """Yield (posix path, content) of the regular files of an archive, in order.
 
-    Nothing is written to the disk. Raise UserError for a file that is no readable archive, or that
-    unpacks to more than MAX_UNPACKED bytes.
+    Nothing is written to the disk.
+
+    Parameters
+    ----------
+    path
+        A tar, tar.gz or zip.
+
+    Raises
+    ------
+    UserError
+        For a file that is no readable archive, or that unpacks to more than MAX_UNPACKED bytes.
     """
     try:
         for name, content in (_zipped if zipfile.is_zipfile(path) else _tarred)(path):

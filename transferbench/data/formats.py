@@ -25,13 +25,21 @@ def read_arff(
 ) -> tuple[Matrix, np.ndarray, list[str]]:
     """Return features, labels and the names of the labels of an ARFF file of numbers.
 
-    Features (n, d) are float32, sparse if the rows of the file are in braces; labels (n, m) are
-    int8 0/1. Both are in the order of the file.
-
     Parameters
     ----------
+    path
+        The file.
     labels
         Names of the attributes that are labels; None for all those of the type {0,1}.
+
+    Returns
+    -------
+    X
+        (n, d) float32, sparse if the rows of the file are in braces; in the order of the file.
+    Y
+        (n, m) int8 0/1; in the order of the file.
+    names
+        Names of the m labels.
     """
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     lines = [line for line in lines if line and not line.startswith("%")]
@@ -67,9 +75,23 @@ def _sparse_rows(rows: list[str], columns: int) -> sp.csr_array:
 
 
 def read_counts(path: Path, counts: str, labels: str) -> tuple[sp.csr_array, np.ndarray]:
-    """Return counts (n, d) and class indices (n,) from two variables of a MATLAB file.
+    """Return counts and class indices from two variables of a MATLAB file.
 
-    The labels in the file are 1, 2, …; the indices are 0, 1, ….
+    Parameters
+    ----------
+    path
+        The file.
+    counts
+        Name of the variable with the counts.
+    labels
+        Name of the variable with the labels 1, 2, ….
+
+    Returns
+    -------
+    counts
+        (n, d).
+    y
+        (n,) class indices 0, 1, ….
     """
     from scipy.io import loadmat
 
@@ -87,12 +109,17 @@ class Numbers:
 
 
 def read_rda(path: Path) -> dict[str, Any]:
-    """Return the variables of a file of R's `save` (.rda, xz) by name.
+    """Return the variables of a file of R's `save` by name.
 
     Values are Numbers, lists of texts, and lists (dicts if named): the part of R's binary format
     that data frames need ("R Internals", Serialization Formats). A package that reads the whole
     format stores every number: for a data frame of 47,337 columns and 6,000 rows it takes 6.8 GB
     and 20 s, although one entry in 700 is not zero.
+
+    Parameters
+    ----------
+    path
+        The file (.rda, xz).
 
     Raises
     ------

@@ -31,11 +31,28 @@ BLOCK_ROWS = 4096
 
 
 def count(texts: Iterable[str], token_pattern: str) -> tuple[sp.csr_array, np.ndarray]:
-    """Return token counts (n, d) of the lower-cased texts, and the d tokens in alphabetical order.
+    """Return token counts of texts, and the tokens.
 
-    Counts are int32. The texts are read once, one at a time. Tokens are those of scikit-learn's
-    CountVectorizer, which needs a third more time. Raise ValueError if the pattern is not a regular
-    expression, has several groups or matches nothing.
+    Tokens are those of scikit-learn's CountVectorizer, which needs a third more time.
+
+    Parameters
+    ----------
+    texts
+        Texts, read once, one at a time, and lower-cased.
+    token_pattern
+        Regular expression of a token, with at most one group.
+
+    Returns
+    -------
+    counts
+        (n, d) int32.
+    tokens
+        (d,) in alphabetical order.
+
+    Raises
+    ------
+    ValueError
+        If the pattern is not a regular expression, has several groups or matches nothing.
     """
     try:
         pattern = re.compile(token_pattern)
@@ -84,8 +101,19 @@ def select(
 ) -> np.ndarray:
     """Return the indices of the features to keep, ascending.
 
-    These are no stop words and occur in at least min_df documents. With max_features, those of
-    highest document frequency among them are kept; ties are resolved alphabetically.
+    Parameters
+    ----------
+    counts
+        (n, d).
+    vocabulary
+        (d,) the feature of each column.
+    stop_words
+        Features to drop.
+    min_df
+        Drop features in fewer documents.
+    max_features
+        Keep this number of features, those of highest document frequency; ties are resolved
+        alphabetically. None keeps all.
     """
     df = document_frequency(counts)
     keep = df >= max(min_df, 1)
@@ -101,9 +129,15 @@ def select(
 def weight(counts: sp.csr_array, weighting: Weighting, unit_length: bool) -> sp.csr_array:
     """Return the weighted counts (n, d), float32.
 
-    weighting: "tf" the counts, "log-tf" 1 + ln count, "tf-idf" count · idf with idf =
-    ln((1 + n)/(1 + df)) + 1 over these n documents. unit_length: divide each row by its Euclidean
-    length.
+    Parameters
+    ----------
+    counts
+        (n, d).
+    weighting
+        "tf" the counts, "log-tf" 1 + ln count, "tf-idf" count · idf with idf =
+        ln((1 + n)/(1 + df)) + 1 over these n documents.
+    unit_length
+        Divide each row by its Euclidean length.
     """
     from sklearn.feature_extraction.text import TfidfTransformer
 

@@ -58,7 +58,11 @@ def tasks() -> dict[str, ModuleType]:
 def full_name(name: str) -> str:
     """Return the full name of a task: 'comp-vs-rec' → 'gtl/comp-vs-rec'.
 
-    A name without a prefix means the first task of that name, in the order of the datasets.
+    Parameters
+    ----------
+    name
+        A full name, or one without a prefix: the first task of that name, in the order of the
+        datasets.
 
     Raises
     ------

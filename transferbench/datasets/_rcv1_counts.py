@@ -27,9 +27,21 @@ TOLERANCE = 4e-5  # of ln w, for weights rounded to six decimals
 
 
 def recover_counts(weights: sp.csr_array, documents: int) -> tuple[sp.csr_array, np.ndarray]:
-    """Return c (n, d), integers in float32, and n(t) (d,) for weights (n, d); `documents` is D.
+    """Return the counts of terms, and the document frequencies, from published weights.
 
-    n(t) of a term that occurs in no document is meaningless.
+    Parameters
+    ----------
+    weights
+        (n, d), rows of length one.
+    documents
+        Number D of the documents from which the weights were computed.
+
+    Returns
+    -------
+    counts
+        c (n, d), integers in float32.
+    containing
+        n(t) (d,); that of a term that occurs in no document is meaningless.
     """
     n, d = weights.shape
     rows, columns = np.repeat(np.arange(n), np.diff(weights.indptr)), weights.indices
@@ -50,10 +62,22 @@ def recover_counts(weights: sp.csr_array, documents: int) -> tuple[sp.csr_array,
 
 @dataclass(frozen=True)
 class _Entries:
-    """Nonzero weights of n documents: the row, the column and w = ln weight of each.
+    """Nonzero weights of n documents. In the methods, s is the present estimate of w(d,t) + b(d).
 
-    df (d,) is the number of these documents that contain each term; documents is D. In the methods,
-    s is the present estimate of w(d,t) + b(d) for each entry.
+    Parameters
+    ----------
+    rows
+        The row of each entry.
+    columns
+        The column of each entry.
+    w
+        The logarithm of each weight.
+    n
+        Number of documents.
+    df
+        (d,) the number of these documents that contain each term.
+    documents
+        D, see `recover_counts`.
     """
 
     rows: np.ndarray
@@ -93,7 +117,30 @@ def _fit(entries: _Entries) -> tuple[np.ndarray, np.ndarray]:
 def _fix_integers(
     entries: _Entries, a: np.ndarray, b: np.ndarray, bound: int, step: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Add the constant that makes n(t) up to `bound` integers; return a, b and n(t) rounded."""
+    """Add the constant that makes n(t) of rare terms integers.
+
+    Parameters
+    ----------
+    entries
+        The weights.
+    a
+        a(t) (d,).
+    b
+        b(d) (n,).
+    bound
+        Largest n(t) that is fixed to an integer.
+    step
+        Distance between the constants that are tried.
+
+    Returns
+    -------
+    a
+        a(t) (d,) with the constant.
+    b
+        b(d) (n,) with the constant.
+    containing
+        n(t) (d,) rounded.
+    """
     df, documents = entries.df, entries.documents
     s = entries.w + b[entries.rows]
     a = entries.fit_terms(a, s)
@@ -151,9 +198,16 @@ def _quantiles(values: np.ndarray, groups: np.ndarray, size: int, q: float = 0.5
 
 
 def _best_containing(s: np.ndarray, current: float, documents: int) -> float:
-    """Return the n(t) that gives most entries s of a term an integer count, preferably a small one.
+    """Return the n(t) that gives most entries of a term an integer count, preferably a small one.
 
-    Returns `current` if no n(t) is possible.
+    Parameters
+    ----------
+    s
+        (entries,) see `_Entries`.
+    current
+        What is returned if no n(t) is possible.
+    documents
+        D, see `recover_counts`.
     """
     candidates = np.rint(_containing(s[:40, None] - LOG_TF[:6], documents))
     candidates = np.unique(candidates[(candidates >= 1) & (candidates < documents)])

@@ -52,9 +52,21 @@ build = multilabel_builder(_read)
 
 
 def _union(Y: np.ndarray, groups: list[Code]) -> tuple[list[Code], np.ndarray]:
-    """Return the different groups, ascending, and Y (n, groups) 0/1 of any label of each.
+    """Return the different groups of labels, and which documents have a label of each.
 
-    groups: that of each label, a column of Y.
+    Parameters
+    ----------
+    Y
+        (n, m) 0/1, the labels of the documents.
+    groups
+        The group of each label, a column of Y.
+
+    Returns
+    -------
+    groups
+        The different groups, ascending.
+    Y
+        (n, groups) 0/1, 1 if a document has any label of the group.
     """
     names = sorted(set(groups))
     member = np.array([[group == name for name in names] for group in groups])

@@ -45,10 +45,26 @@ def _read(
 ) -> tuple[list[str], dict[str, Counts]]:
     """Make the documents of a task.
 
-    documents: number of all tasks together; 0 means the number in the task's description. tasks:
-    number of tasks, or of domains. features: words that no document contains are dropped; 0 means
-    2,000, or 50,000 for generated/transfer. words: mean number of words of a document; 0 means 60,
-    or 100 for generated/transfer. Raise ValueError if a class would have no document.
+    Parameters
+    ----------
+    documents
+        Number of documents of all tasks together; 0 means the number in the task's description.
+    tasks
+        Number of tasks, or of domains.
+    classes
+        Number of classes.
+    features
+        Number of words, of which those that no document contains are dropped; 0 means 2,000, or
+        50,000 for generated/transfer.
+    words
+        Mean number of words of a document; 0 means 60, or 100 for generated/transfer.
+    random_state
+        Seed of the documents.
+
+    Raises
+    ------
+    ValueError
+        If a class would have no document.
     """
     transfer = task.endswith("transfer")
     documents = documents or DOCUMENTS[task]

@@ -99,7 +99,21 @@ def build(
 def build_weighted(
     task: str, split: Split, weights: sp.csr_array, groups: np.ndarray, unit_length: bool
 ) -> tuple[Problem, Truth]:
-    """Build a transfer task of posts that have weights (n, d); groups (n,): that of each."""
+    """Build a transfer task of posts that have weights.
+
+    Parameters
+    ----------
+    task
+        Full name of the task.
+    split
+        Groups of each class, by domain.
+    weights
+        (n, d) of all posts.
+    groups
+        (n,) the group of each post.
+    unit_length
+        Divide each row by its Euclidean length.
+    """
     parts, classes = by_domain(split, weights, groups), list(next(iter(split.values())))
     # "tf": the weights as they are.
     return problem_from_counts(
@@ -108,7 +122,17 @@ def build_weighted(
 
 
 def by_domain(split: Split, X: sp.csr_array, groups: np.ndarray) -> dict[str, Counts]:
-    """Return the posts of each domain, and their classes; groups (n,): that of each post of X."""
+    """Return the posts of each domain, and their classes.
+
+    Parameters
+    ----------
+    split
+        Groups of each class, by domain.
+    X
+        (n, d) posts.
+    groups
+        (n,) the group of each post.
+    """
     y_of = {domain: labels(classes, groups) for domain, classes in split.items()}
     return {domain: (X[np.flatnonzero(y >= 0)], y[y >= 0]) for domain, y in y_of.items()}
 

@@ -99,6 +99,11 @@ def is_plain(post: bytes) -> bool:
 
     More than 95 per cent of the bytes are printable. It is not uuencoded: lines of one length, 50
     to 80, are not more than half of the complete lines while less than a tenth of all is blank.
+
+    Parameters
+    ----------
+    post
+        Content of the post's file.
     """
     head = post[:HEAD]
     printable, blank = (len(head) - len(head.translate(None, b)) for b in (PRINTABLE, BLANK))

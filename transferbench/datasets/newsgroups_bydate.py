@@ -69,15 +69,28 @@ def build(task: str, files: dict[str, Path]) -> tuple[Problem, Truth]:
 def recipe(
     counts: sp.csr_array, groups: np.ndarray, tops: Iterable[str], kept: np.ndarray
 ) -> tuple[sp.csr_array, np.ndarray]:
-    """Return Zhuang and Luo's weights of the posts of some top categories, and their rows.
+    """Return Zhuang and Luo's weights of the posts of some top categories.
 
     A count is multiplied by log2(N / document frequency) in single precision; N posts, with those
     of comp.windows.x, and their frequencies.
 
     Parameters
     ----------
+    counts
+        (18774, 61188), see `rennie`.
+    groups
+        The group of each post.
+    tops
+        Top categories, such as comp.
     kept
         (61188,) True for the words to take.
+
+    Returns
+    -------
+    weights
+        (N, kept words).
+    rows
+        (N,) the place of each post in `counts`.
     """
     rows = np.flatnonzero(np.isin([group.split(".")[0] for group in groups], list(tops)))
     kept_counts = counts[rows][:, np.flatnonzero(kept)]

@@ -76,8 +76,19 @@ def user_files(folder: Path) -> list[Path]:
 def _read(task: str, files: dict[str, Path], *, path: str = "", views: str = "CH+CORR") -> Labelled:
     """Read the task.
 
-    path: the folder, if it is not own/nus-wide. views: kinds of features, or "tags", joined by +.
-    Raise Unavailable without a path, ValueError for files that are missing or not the known ones.
+    Parameters
+    ----------
+    path
+        The folder, if it is not own/nus-wide.
+    views
+        Kinds of features, or "tags", joined by +.
+
+    Raises
+    ------
+    Unavailable
+        Without a path.
+    ValueError
+        For files that are missing or not the known ones.
     """
     folder = _unpacked(user_folder(path, task, "NUS-WIDE: its files are not fetched", REMEDY))
     matrices = [_features(folder, kind) for kind in views.split("+")]
@@ -99,7 +110,17 @@ def _unpacked(folder: Path) -> Path:
 def _features(folder: Path, kind: str) -> Matrix:
     """Return the features (n, d) of the Train images, then of the Test images.
 
-    Raise ValueError if a file is missing or not the known one.
+    Parameters
+    ----------
+    folder
+        Folder of the unpacked files.
+    kind
+        Kind of the features.
+
+    Raises
+    ------
+    ValueError
+        If a file is missing or not the known one.
     """
     tables = []
     for part in PARTS:
@@ -120,7 +141,10 @@ def _features(folder: Path, kind: str) -> Matrix:
 def _labels(folder: Path) -> tuple[list[str], np.ndarray]:
     """Return the concepts and the labels (n, m) 0/1, Train part first.
 
-    Raise ValueError if a fact of the labels does not hold.
+    Raises
+    ------
+    ValueError
+        If a fact of the labels does not hold.
     """
     files = [sorted(folder.glob(LABELS.format("*", part))) for part in PARTS]
     concepts = [file.stem.removeprefix("Lite_Labels_").rpartition("_")[0] for file in files[0]]

@@ -72,8 +72,11 @@ def needed(task: str) -> list[str]:
 def _read(task: str, files: dict[str, Path], *, views: Views = "both") -> Labelled:
     """Read one task.
 
-    views: the published weights ("tf-idf"), the topics P(z|d) of every document of the subset, or
-    both.
+    Parameters
+    ----------
+    views
+        The published weights ("tf-idf"), the topics P(z|d) of every document of the subset
+        ("topics"), or both.
     """
     (path,) = files.values()
     X, Y = _corrected(path)

@@ -150,10 +150,23 @@ def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch 
 
     It uses all cores, see `use_threads`. Warn of numbers of an unusual scale.
 
+    Parameters
+    ----------
+    name
+        Name of a model, path of a Python file, or package.module:Name.
+    problem
+        What the model sees.
+    params
+        Parameters by name; the others have their defaults.
+    seed
+        An integer from 0 to 2**32 − 1.
+    watch
+        Called after each iteration, see `problem.Watch`.
+
     Raises
     ------
     UserError
-        For an unknown model or a seed that is not an integer from 0 to 2**32 − 1.
+        For an unknown model or a seed that is not such an integer.
     ValueError
         For a problem that the model cannot solve, or if its fit is not one of this problem, see
         `check_fit`.
@@ -174,7 +187,13 @@ def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch 
 
 
 def check_fit(name: str, problem: Problem, fit: Fit) -> None:
-    """Raise ValueError unless a fit has a finite trace and finite scores of the right shapes."""
+    """Check that a fit has a finite trace and finite scores of the right shapes.
+
+    Raises
+    ------
+    ValueError
+        If it has not.
+    """
     import numpy as np
 
     from transferbench.problem import Fit
@@ -200,7 +219,13 @@ def check_fit(name: str, problem: Problem, fit: Fit) -> None:
 
 
 def check_family(name: str, family: str) -> None:
-    """Raise UserError if a model does not solve problems of this family."""
+    """Check that a model solves problems of a family.
+
+    Raises
+    ------
+    UserError
+        If it does not.
+    """
     if get(name).family != family:
         names = [model.name for model in registry().values() if model.family == family]
         raise UserError(

@@ -47,8 +47,13 @@ def versions(name: str) -> list[str]:
 def adapted(name: str) -> Callable[..., Fit]:
     """Return a `fit` whose parameters are those of the estimator that are numbers, texts or flags.
 
-    `random_state` takes the seed. An estimator of scikit-learn sees the words, one that adapts to a
-    target 100 coordinates of their truncated SVD.
+    `random_state` takes the seed.
+
+    Parameters
+    ----------
+    name
+        package.module:Name. An estimator of scikit-learn sees the words, one that adapts to a
+        target 100 coordinates of their truncated SVD.
     """
     from sklearn.base import ClusterMixin, RegressorMixin
 

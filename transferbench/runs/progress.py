@@ -20,8 +20,14 @@ FIRST = 10.0
 class ProgressBar:
     """Shows how many runs have ended, which one is running, and how long the others may take.
 
-    It is a bar on a terminal, else a line every PERIOD seconds. runs: all runs. expected: seconds
-    of runs, as far as they are known; 0 if reused.
+    It is a bar on a terminal, else a line every PERIOD seconds.
+
+    Parameters
+    ----------
+    runs
+        All runs.
+    expected
+        Seconds of runs, as far as they are known; 0 if reused.
     """
 
     def __init__(

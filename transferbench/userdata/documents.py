@@ -113,7 +113,13 @@ def file_kind(path: Path) -> str:
 
 
 def check_kind(documents: Sequence[Documents]) -> None:
-    """Raise UserError if the files are of several kinds: texts, npz, SVMlight."""
+    """Check that the files are of one kind: texts, npz or SVMlight.
+
+    Raises
+    ------
+    UserError
+        If they are of several.
+    """
     first = documents[0]
     for other in documents:
         if other.kind != first.kind:
@@ -121,9 +127,12 @@ def check_kind(documents: Sequence[Documents]) -> None:
 
 
 def find_domains(names: Sequence[str]) -> list[DomainFiles]:
-    """Return the domain of each name: file, folder or pattern.
+    """Return the domain of each name.
 
-    A file that does not exist is no error here.
+    Parameters
+    ----------
+    names
+        Files, folders or patterns. A file that does not exist is no error here.
 
     Raises
     ------
@@ -148,7 +157,13 @@ def find_files(name: str, folder: Path = Path()) -> DomainFiles:
 
 
 def check_unique(domains: Iterable[DomainFiles]) -> None:
-    """Raise UserError if a file occurs twice, also by a link."""
+    """Check that no file occurs twice, also by a link.
+
+    Raises
+    ------
+    UserError
+        If one does.
+    """
     places = set()
     for domain in domains:
         for file in domain.files:
@@ -181,9 +196,19 @@ def labels_file(path: Path) -> Path | None:
 
 
 def check_files(files: Iterable[Path], max_bytes: int | None = None) -> None:
-    """Raise UserError for a file that does not exist, is empty, is too large or unpacks to more.
+    """Check that the files exist and are neither empty nor too large, nor unpack to more.
 
-    max_bytes: by default the setting.
+    Parameters
+    ----------
+    files
+        The files.
+    max_bytes
+        Largest size; by default the setting.
+
+    Raises
+    ------
+    UserError
+        If one is not so.
     """
     max_bytes = max_bytes or settings.load().max_bytes
     for file in files:

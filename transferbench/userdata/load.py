@@ -42,7 +42,21 @@ SAMPLE_SIZE = 1000
 
 @dataclass(frozen=True)
 class Loaded:
-    """The problem of the user's files, its truth, the documents, and every option to be shown."""
+    """What the user's files were read to.
+
+    Parameters
+    ----------
+    problem
+        Their problem.
+    truth
+        Its truth.
+    sources
+        Documents of the labelled domains.
+    targets
+        Documents of the other domains.
+    options
+        Every option with its value, to be shown.
+    """
 
     problem: Problem
     truth: Truth
@@ -63,14 +77,20 @@ def load(
     clusters: int = 0,
     label_file: Path | None = None,
 ) -> Loaded:
-    """Read the files of the domains, see `find_domains`, and build their problem.
+    """Read the files of the domains, and build their problem.
 
     Parameters
     ----------
+    sources, targets
+        Files of the domains, see `find_domains`.
+    family
+        Family of the problem.
     labels
         Those that targets must have.
     options
         Of the features.
+    reading
+        How files are read.
     name, clusters
         See `documents_problem`.
     label_file
@@ -111,13 +131,24 @@ def documents_problem(
     clusters: int = 0,
     separator: str | None = None,
 ) -> tuple[Problem, Truth]:
-    """Return a transfer problem, or a clustering problem if there is no source, and its truth.
+    """Return the problem of documents, and its truth.
 
-    Classes are the labels of the sources in alphabetical order; without sources those of the
-    targets, or `clusters` classes without names. Labelled documents of the targets are scored.
+    It is a transfer problem, or a clustering problem if there is no source. Classes are the labels
+    of the sources in alphabetical order; without sources those of the targets, or `clusters`
+    classes without names. Labelled documents of the targets are scored.
 
     Parameters
     ----------
+    sources
+        Documents of the labelled domains.
+    targets
+        Documents of the other domains.
+    options
+        Of the features.
+    name
+        Name of the problem.
+    clusters
+        Number of classes if targets have no labels.
     separator
         Make a multi-label problem, in which it divides the labels of a document; "" leaves them
         whole.
@@ -159,6 +190,11 @@ def feature_function(kind: str) -> Callable[..., sp.csr_array]:
     """Return the function that weights the features of files of a kind: files → (n, d).
 
     Its keyword-only arguments are the options.
+
+    Parameters
+    ----------
+    kind
+        See `file_kind`.
     """
     return text_features if kind == "texts" else _matrix_features
 
@@ -169,6 +205,13 @@ def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
     `tokens` is never "auto": it is "characters" if no `token_pattern` is given and most characters
     of the first documents of all files are of scripts without spaces between words. Matrices of
     whole numbers are counts and have the defaults of texts; others stay as they are.
+
+    Parameters
+    ----------
+    files
+        Documents of all domains.
+    options
+        Given options.
 
     Raises
     ------
@@ -275,7 +318,14 @@ def _matrix_features(
 ) -> sp.csr_array:
     """Return the weighted features (n, d) of the matrices of all files.
 
-    weighting, unit_length: None, which `used_options` replaces, is as they are.
+    Parameters
+    ----------
+    files
+        Documents with matrices.
+    min_df
+        Drop features in fewer documents.
+    weighting, unit_length
+        See `text.weight`; None, which `used_options` replaces, leaves the matrices as they are.
     """
     X = stack(files)
     columns = np.flatnonzero(bag.document_frequency(X) >= min_df)

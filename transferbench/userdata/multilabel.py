@@ -34,6 +34,10 @@ def check_single(labels: Iterable[str], path: object, separator: str = "") -> No
 
     Parameters
     ----------
+    labels
+        Labels of the documents.
+    path
+        The file that errors show.
     separator
         The one by which the labels were divided; "" if they were not.
 
@@ -55,8 +59,11 @@ def check_single(labels: Iterable[str], path: object, separator: str = "") -> No
 def members_of_tasks(problem: Problem) -> list[list[int]]:
     """Return the domains of each task: one that has seen rows, then those assigned to it.
 
-    A domain without seen rows is assigned to the task whose mean document, in the first view, has
-    the largest cosine with its own; on a tie to the first.
+    Parameters
+    ----------
+    problem
+        A multi-label problem. A domain without seen rows is assigned to the task whose mean
+        document, in the first view, has the largest cosine with its own; on a tie to the first.
 
     Raises
     ------
@@ -79,8 +86,14 @@ def members_of_tasks(problem: Problem) -> list[list[int]]:
 def pool(problem: Problem, truth: Truth) -> tuple[Problem, Truth]:
     """Return the problem with a domain for each task, and its truth.
 
-    A task is a source, then the targets that belong to it, and has the name of the source. Other
-    families of problems are returned as they are.
+    A task is a source, then the targets that belong to it, and has the name of the source.
+
+    Parameters
+    ----------
+    problem
+        A multi-label problem; those of other families are returned as they are.
+    truth
+        Its truth.
     """
     if problem.family != "multilabel":
         return problem, truth

@@ -40,9 +40,15 @@ def predict(
 
     Parameters
     ----------
+    problem
+        The problem of the documents.
     fits
         By model; the first gives label and confidence. Of several there are also `agree`, the share
         of them with the same labels, and the label of each other one, `predicted_MODEL`.
+    targets
+        Documents of the targets.
+    separator
+        What divides several labels of a document; None if a document has one.
     with_scores
         Also `score_CLASS` for each class.
     unranked
@@ -101,9 +107,21 @@ def _with_places(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def sample(targets: Sequence[Documents], count: int, label: str) -> pd.DataFrame:
-    """Return rows to label of `count` documents, drawn with a fixed seed, in the files' order.
+    """Return rows to label, drawn with a fixed seed, in the files' order.
 
-    They have file and row, the user's columns, and an empty column of labels.
+    Parameters
+    ----------
+    targets
+        Documents of the targets.
+    count
+        Number of documents to draw.
+    label
+        Name of the empty column for labels.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Rows with file and row, the user's columns, and the empty column.
     """
     table = pd.concat([documents.table for documents in targets])
     drawn = random.Random(0).sample(range(len(table)), min(count, len(table)))
@@ -130,6 +148,15 @@ def _short(values: Iterable[float]) -> list[float]:
 
 def write(path: Path, table: pd.DataFrame, encoding: str = "utf-8") -> None:
     """Write the rows as CSV or JSON lines; halves of characters become escapes.
+
+    Parameters
+    ----------
+    path
+        The file; its suffix says which.
+    table
+        The rows.
+    encoding
+        Encoding of CSV.
 
     Raises
     ------

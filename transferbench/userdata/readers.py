@@ -68,6 +68,15 @@ def read_domain(
 ) -> Documents:
     """Read the documents of all files of a domain.
 
+    Parameters
+    ----------
+    domain
+        The files.
+    reading
+        How files are read.
+    labels
+        Which documents must have a label.
+
     Raises
     ------
     UserError
@@ -91,7 +100,14 @@ def read_domain(
 def read(path: Path, reading: Reading = Reading(), labels: Labels = "none") -> Documents:
     """Read the documents of a CSV, TSV, JSONL, SVMlight or npz file.
 
-    The file passed `check_files`.
+    Parameters
+    ----------
+    path
+        A file that passed `check_files`.
+    reading
+        How files are read.
+    labels
+        Which documents must have a label.
 
     Raises
     ------
@@ -134,7 +150,10 @@ def _at(path: Path, line: int) -> Iterator[None]:
 def _decoded(path: Path, encoding: str) -> TextIO:
     """Return the text of a file; one that starts with UTF-8's mark is UTF-8.
 
-    Raise UserError for an unknown encoding, and with the line for bytes that are not of it.
+    Raises
+    ------
+    UserError
+        For an unknown encoding, and with the line for bytes that are not of it.
     """
     content = path.read_bytes()
     if content.startswith(codecs.BOM_UTF8):
@@ -200,11 +219,15 @@ def with_labels(
 ) -> list[Documents]:
     """Return the documents with the labels of a table that has their file, row and label.
 
-    A blank label changes nothing. The table is in UTF-8, as it was written, or in the encoding of
-    the documents.
-
     Parameters
     ----------
+    domains
+        Documents of each domain.
+    path
+        The table, in UTF-8, as it was written, or in the encoding of the documents. A blank label
+        changes nothing.
+    reading
+        How the documents were read.
     classes
         The labels that there may be; with none, any.
 
@@ -263,6 +286,8 @@ def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]
 
     Parameters
     ----------
+    path
+        The table.
     binary
         All numbers are 0 or 1.
 
@@ -287,6 +312,13 @@ def read_table(path: Path, encoding: str = "utf-8") -> pd.DataFrame:
     """Return the rows of a table that are not blank, by their lines; warn of blank ones.
 
     Cells are texts, or values of JSON, with numbers as they are written.
+
+    Parameters
+    ----------
+    path
+        A CSV, TSV or JSONL file.
+    encoding
+        Encoding of the file.
 
     Raises
     ------
@@ -315,9 +347,23 @@ def read_table(path: Path, encoding: str = "utf-8") -> pd.DataFrame:
 
 
 def column(path: Path, table: pd.DataFrame, name: str, *, needed: bool = True) -> list[Any]:
-    """Return the values of a column, or of the only one whose name differs in case alone.
+    """Return the values of a column.
 
-    Without one, and if it is not needed, all are None; if it is, raise UserError.
+    Parameters
+    ----------
+    path
+        The file that errors show.
+    table
+        Rows of the file.
+    name
+        Name of the column, or of the only one whose name differs in case alone.
+    needed
+        If false, all values are None where there is no such column.
+
+    Raises
+    ------
+    UserError
+        If the column is needed and there is none.
     """
     similar = [each for each in table if each.casefold() == name.casefold()]
     if name in similar or len(similar) == 1:
@@ -402,8 +448,15 @@ TABLES: dict[str, Callable[[Path, TextIO], Rows]] = {
 def stack(documents: Sequence[Documents]) -> sp.csr_array:
     """Return the matrices of one kind below each other.
 
-    Features of SVMlight that a file lacks are zero there; raise UserError if the numbers of columns
-    of npz differ.
+    Parameters
+    ----------
+    documents
+        Documents with matrices. Features of SVMlight that a file lacks are zero there.
+
+    Raises
+    ------
+    UserError
+        If the numbers of columns of npz differ.
     """
     first = documents[0]
     blocks = [sp.csr_array(part.content) for part in documents]

@@ -19,10 +19,14 @@ def document_groups(problem: Problem, pool_tasks: bool) -> list[sp.csr_array]:
 def clusters_fit(
     problem: Problem, scores: Sequence[np.ndarray], graphs: Sequence[Graph] = ()
 ) -> Fit:
-    """Return the fit of stacked scores (n, c), split by task; the columns are clusters.
+    """Return the fit of stacked scores, split by task; the columns are clusters.
 
     Parameters
     ----------
+    problem
+        A clustering problem.
+    scores
+        (n, c) of all tasks together, or of each task.
     graphs
         Those that the fit used, for its diagnostics.
     """
@@ -33,9 +37,22 @@ def clusters_fit(
 def cluster_kernel(
     problem: Problem, Z: np.ndarray, graph: Graph, n_init: int, pool_tasks: bool, seed: int
 ) -> Fit:
-    """Return kernel k-means with the kernel ZZᵀ; Z (n, k) has the documents of all tasks.
+    """Return kernel k-means with the kernel ZZᵀ.
 
-    With `pool_tasks` all tasks share their clusters; otherwise each task is clustered alone.
+    Parameters
+    ----------
+    problem
+        A clustering problem.
+    Z
+        (n, k), the documents of all tasks.
+    graph
+        The graph of the kernel, for diagnostics.
+    n_init
+        Starts, of which the best is returned.
+    pool_tasks
+        True if all tasks share their clusters; otherwise each task is clustered alone.
+    seed
+        Of the starts.
     """
     groups = [Z] if pool_tasks else split_rows(problem, Z)
     c = len(problem.classes)
@@ -46,9 +63,19 @@ def cluster_kernel(
 def kernel_kmeans(Z: np.ndarray, clusters: int, n_init: int, seed: int) -> np.ndarray:
     """Return negative distances (n, clusters) to the means of kernel k-means with kernel ZZᵀ.
 
-    With Z (n, k) this is k-means on the rows of Z. Each of the `n_init` runs starts at random
-    labels; the run with the smallest within-cluster distance is returned. Labels are drawn row by
-    row, so another order of the documents acts like another seed.
+    This is k-means on the rows of Z. Labels are drawn row by row, so another order of the documents
+    acts like another seed.
+
+    Parameters
+    ----------
+    Z
+        (n, k).
+    clusters
+        Number of clusters.
+    n_init
+        Runs from random labels; the one with the smallest within-cluster distance is returned.
+    seed
+        Of the random labels.
     """
     from sklearn.cluster import KMeans
 

@@ -24,10 +24,32 @@ def proportions(problem: Problem) -> list[Matrix]:
 def expected_counts(
     X: Matrix, W: np.ndarray, H: np.ndarray, V: np.ndarray
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Return Σ x_dw log P(d, w), and the expected counts of (w, y), (y, z) and (d, z).
+    """Return the log-likelihood, and the expected counts of the E-step of EM.
 
-    They are Σ x_dw P(y, z|d, w) over the other variables, in the shapes of W, H and V: the E-step
-    of EM. P is formed at the entries of X only, and P(y, z|d, w) not at all.
+    The counts are Σ x_dw P(y, z|d, w) over the other variables. P is formed at the entries of X
+    only, and P(y, z|d, w) not at all.
+
+    Parameters
+    ----------
+    X
+        Documents (n, m).
+    W
+        P(w|y).
+    H
+        P(y, z).
+    V
+        P(d|z).
+
+    Returns
+    -------
+    likelihood
+        Σ x_dw log P(d, w).
+    words
+        Counts of (w, y), with the shape of W.
+    topics
+        Counts of (y, z), with the shape of H.
+    documents
+        Counts of (d, z), with the shape of V.
     """
     by_class = W @ H  # (m, c)
     ratio, P = divide_by_product(X, V, by_class, entry_rows(X))

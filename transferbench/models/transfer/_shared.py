@@ -47,10 +47,16 @@ def label_factors(
 ) -> list[Factor]:
     """Return V (n, c) of each domain, normalised: fixed labels in sources, a start in targets.
 
-    C is the inverse regularisation of the logistic regression that gives the start.
-
     Parameters
     ----------
+    problem
+        A transfer problem.
+    C
+        Inverse regularisation of the logistic regression that gives the start.
+    normalize
+        What sums to one in V.
+    start
+        The probabilities or the decisions of that regression.
     priors
         What each V's `column_shares` are, already at the start.
     fill
@@ -76,10 +82,25 @@ def label_factors(
 def word_topics(
     problem: Problem, topics: int, *, max_iter: int = 20, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return P(word | topic) (m, topics) and P(topic) of PLSA on the documents of all domains.
+    """Return the topics of PLSA on the documents of all domains.
 
-    A document's share in P(topic) is its share of the sum of X. The authors' code of TriTL and HIDC
-    takes 20 steps.
+    Parameters
+    ----------
+    problem
+        A transfer problem.
+    topics
+        Number of topics.
+    max_iter
+        Steps of EM. The authors' code of TriTL and HIDC takes 20.
+    seed
+        Of the start.
+
+    Returns
+    -------
+    words
+        P(word | topic) (m, topics).
+    shares
+        P(topic) (topics,). A document's share in it is its share of the sum of X.
     """
     X = stack_matrices([domain.X for domain in problem.domains])
     by_document, words, _ = plsa([X], topics, max_iter=max_iter, seed=seed)
@@ -97,12 +118,25 @@ def fit_each_target(
 ) -> Fit:
     """Fit each target alone with the sources; return all scores and the traces end to end.
 
-    A diagnostic of several fits is the least of them.
+    Parameters
+    ----------
+    problem
+        A transfer problem.
+    fit_one
+        `fit_one(problem, watch=…)` fits one target; unless prior is "equal" it also gets `prior`,
+        the target's shares as `class_priors` returns them for all targets. Its seed does not depend
+        on the other targets.
+    watch
+        Sees one sequence of iterations; the scores of a target are zero until its fit begins.
+    prior
+        Shares of the classes in the targets, see `class_priors`.
+    C
+        Inverse regularisation of the logistic regression.
 
-    `fit_one(problem, watch=…)` fits one target; unless prior is "equal" it also gets `prior`, the
-    target's shares as `class_priors` returns them for all targets. Its seed does not depend on the
-    other targets. The scores of a source are its labels. `watch` sees one sequence of iterations;
-    the scores of a target are zero until its fit begins.
+    Returns
+    -------
+    Fit
+        The scores of a source are its labels. A diagnostic of several fits is the least of them.
     """
     scores = [domain.Y for domain in problem.domains]
     trace: list[float] = []
@@ -150,10 +184,37 @@ def shared_association(
         min  Σ_s ‖X_s − F_s S Y_sᵀ‖² + w ‖X_t − F_t S G_tᵀ‖² + α Σ_s ‖F_s − F_t‖²
 
     Each target is fitted alone, as the last domain. Rows of F (m, k) and G (n, c) sum to one; rows
-    of zeros, such as those of F for words that a domain lacks, become uniform; normalize_at says
-    when. X is divided by its sum, w = weight and α = closeness · ‖X_s‖² / m. F starts at
-    P(topic | word) of PLSA in every domain or at random positive values, S at 1/c, G as in
-    `label_factors`, with the shares of prior.
+    of zeros, such as those of F for words that a domain lacks, become uniform. X is divided by its
+    sum. S starts at 1/c, G as in `label_factors`.
+
+    Parameters
+    ----------
+    problem
+        A transfer problem.
+    k
+        Feature clusters.
+    weight
+        Weight w of the target's term.
+    closeness
+        α = closeness · ‖X_s‖² / m: how close the feature clusters of the domains are.
+    max_iter
+        Iterations.
+    C
+        Inverse regularisation of the logistic regression that gives the start.
+    start
+        G_t starts at the probabilities or the decisions of that regression.
+    start_features
+        F starts at P(topic | word) of PLSA in every domain or at random positive values.
+    normalize_at
+        When F and G are normalised, right after their updates or after both.
+    prior
+        Shares of the classes in the targets, see `class_priors`.
+    dtype
+        Precision of the matrices and factors during the fit.
+    seed
+        Of the start of F.
+    watch
+        Called after each iteration.
     """
     m, c = problem.domains[0].X.shape[1], len(problem.classes)
 

@@ -96,7 +96,12 @@ def fit(
 def mean_differences(Y: np.ndarray, decided: np.ndarray) -> np.ndarray:
     """Return B (n, c + 1) with M = BBᵀ of length one; a class without documents has no mean.
 
-    Y (l, c) indicates the classes of the labelled documents, decided (u,) are those of the others.
+    Parameters
+    ----------
+    Y
+        (l, c) indicates the classes of the labelled documents.
+    decided
+        (u,) the classes of the other documents.
     """
     T = np.eye(Y.shape[1])[decided]
     parts = [np.c_[np.sqrt(Y.shape[1]) * np.ones(len(Z)), Z] / np.r_[len(Z), Z.sum(axis=0).clip(1)]
@@ -121,7 +126,25 @@ def solve(
     lam: float,
     gamma: float,
 ) -> np.ndarray:
-    """Return W (d, c) for X (n, d), whose first rows have the classes y; B and L as above."""
+    """Return the weights W (d, c).
+
+    Parameters
+    ----------
+    X
+        Documents (n, d), the labelled ones first.
+    y
+        (l,) classes of the labelled documents.
+    B
+        See `mean_differences`.
+    L
+        See `laplacian`.
+    sigma
+        σ: weight of the shrinkage.
+    lam
+        λ: weight of the distributions.
+    gamma
+        γ: weight of the graph.
+    """
     n, d = X.shape
     Xt, labelled = sp.csr_array(X.T), np.arange(n) < len(y)
 

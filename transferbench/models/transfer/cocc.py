@@ -105,9 +105,24 @@ def fit(
 class CoClustering:
     """Clusters of one target's documents and words.
 
-    documents (n,) in 0…c−1 and words (m,) in 0…k−1 are the clusters; scores (n, c) the start, then
-    those of the last assignment of documents; shares (c,) those of the classes, None if free;
-    labelled (m, c) is p(c, w) transposed: tables of words have words in rows.
+    The methods keep the clusters: `documents` (n,) in 0…c−1 and `words` (m,) in 0…k−1.
+
+    Parameters
+    ----------
+    X
+        Documents (n, m).
+    scores
+        (n, c) the start, then those of the last assignment of documents.
+    seen
+        (n,) True for documents with a label.
+    labelled
+        (m, c) p(c, w) transposed: tables of words have words in rows.
+    k
+        Number of word clusters.
+    lam
+        λ: weight of the labelled documents.
+    shares
+        (c,) shares of the classes, None if free.
     """
 
     X: Matrix
@@ -164,9 +179,16 @@ class CoClustering:
 
 
 def _word_start(mass: np.ndarray, k: int) -> np.ndarray:
-    """Return a cluster (m,) in 0…k−1 for each word, given its mass (m, c) in each class.
+    """Return a cluster (m,) in 0…k−1 for each word.
 
     Each class gets the same number of clusters; the classes with most words get the remaining ones.
+
+    Parameters
+    ----------
+    mass
+        (m, c) mass of each word in each class.
+    k
+        Number of word clusters.
     """
     c = mass.shape[1]
     mass = mass / mass.sum(axis=0).clip(TINY)

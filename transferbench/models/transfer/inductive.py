@@ -89,6 +89,15 @@ def _folds(domain: Domain, folds: int, seed: int) -> np.ndarray:
     """Return (n,) the fold of each document, of seen and unseen ones apart.
 
     It depends on the rank of the document in a random direction, so not on the order of documents.
+
+    Parameters
+    ----------
+    domain
+        The domain with the documents.
+    folds
+        Number of folds.
+    seed
+        Of the direction.
     """
     direction = np.random.default_rng(seed).standard_normal(domain.X.shape[1])
     order = np.lexsort([domain.X @ direction, domain.seen])

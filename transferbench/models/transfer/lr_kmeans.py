@@ -55,9 +55,18 @@ def fit(
 
 
 def _with_counts(X: Matrix, means: np.ndarray, shares: np.ndarray, max_iter: int) -> np.ndarray:
-    """Return minus half squared distances (n, c) and offsets, from the given means (c, d) on.
+    """Return minus half squared distances to the means, with offsets (n, c).
 
-    A class without documents keeps its mean.
+    Parameters
+    ----------
+    X
+        Documents (n, d).
+    means
+        (c, d) the start. A class without documents keeps its mean.
+    shares
+        (c,) shares of the classes among the documents.
+    max_iter
+        Iterations.
     """
     half = np.asarray((X * X).sum(axis=1)) / 2
     decided = np.full(X.shape[0], -1)

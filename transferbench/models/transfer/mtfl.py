@@ -110,9 +110,27 @@ def best_omega(W: np.ndarray, epsilon: float) -> tuple[np.ndarray, float]:
 def solve_weights(
     X: list[Matrix], Y: list[np.ndarray], Omega: np.ndarray, gamma: float, start: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best W (m, tasks) for Ω, given X (n_i, m) and Y (n_i, c) of each labelled domain.
+    """Return the best weights for Ω.
 
-    Also return A (Σ n_i, c) with W = [X_iᵀ A_i]_i Ω, the start of the next call.
+    Parameters
+    ----------
+    X
+        (n_i, m) of each labelled domain.
+    Y
+        (n_i, c) of each labelled domain.
+    Omega
+        Ω (tasks, tasks).
+    gamma
+        γ: weight of the regulariser.
+    start
+        A of the last call.
+
+    Returns
+    -------
+    W
+        Weights (m, tasks).
+    A
+        (Σ n_i, c) with W = [X_iᵀ A_i]_i Ω, the start of the next call.
 
     Raises
     ------

@@ -75,9 +75,18 @@ def fit(
 
 
 def transfer_components(X: np.ndarray, T: np.ndarray, q: int, mu: float) -> np.ndarray:
-    """Return K W (n, q) for the documents X (s, r) and T (t, r), n = s + t.
+    """Return K W (n, q) for n = s + t documents.
 
-    There are fewer columns if the coordinates have a smaller rank.
+    Parameters
+    ----------
+    X
+        (s, r) documents of the sources.
+    T
+        (t, r) documents of the target.
+    q
+        Number of transfer components. There are fewer if the coordinates have a smaller rank.
+    mu
+        µ: weight of ‖W‖².
     """
     Z = np.vstack([X, T])
     U, S, _ = np.linalg.svd(Z, full_matrices=False)

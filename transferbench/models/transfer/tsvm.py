@@ -137,14 +137,31 @@ def transduce(
     pairs: int | None = None,
     tol: float = 1e-4,
 ) -> Iterator[tuple[np.ndarray, list[float]]]:
-    """Yield w and b (d + 1,) for X (n, d) with signs (n,) ±1 and T (u, d), `positives` of them +1.
-
-    Yield them for each C* in `levels`, with the objective after each training there, which falls.
+    """Yield weights and objectives for each C*.
 
     Parameters
     ----------
+    X
+        (n, d) labelled documents.
+    sign
+        (n,) their signs, ±1.
+    T
+        (u, d) unlabelled documents.
+    positives
+        Number of rows of T with the sign +1.
+    C
+        Weight of the labelled documents.
+    levels
+        Every C*, ascending, see `schedule`.
     balance, pairs, tol
         See `fit`.
+
+    Yields
+    ------
+    w
+        w and b (d + 1,).
+    objectives
+        The objective after each training at this C*, which falls.
     """
     n, u = len(sign), T.shape[0]
     both = stack_matrices([X, T])
@@ -173,9 +190,31 @@ def _at_level(
 ) -> tuple[np.ndarray, np.ndarray, list[float]]:
     """Switch signs at one C* while that lowers the objective; see `transduce`.
 
-    both: X above T, with a column of ones (n + u, d + 1). start: w and b before.
-    negative, positive: C_j of the signs.
-    Return w and b (d + 1,), the signs (u,) of T and the objective after each training.
+    Parameters
+    ----------
+    both
+        X above T, with a column of ones (n + u, d + 1).
+    sign
+        (n,) signs of X.
+    target_sign
+        (u,) signs of T.
+    start
+        w and b before (d + 1,).
+    C
+        Weight of the labelled documents.
+    negative, positive
+        C_j of the signs.
+    pairs, tol
+        See `fit`.
+
+    Returns
+    -------
+    w
+        w and b (d + 1,).
+    target_sign
+        (u,) signs of T.
+    objectives
+        The objective after each training.
     """
     n = len(sign)
     best, objectives = start, list[float]()
@@ -198,9 +237,16 @@ def _at_level(
 
 
 def _switch(sign: np.ndarray, f: np.ndarray, pairs: int | None) -> np.ndarray:
-    """Return signs (u,) with up to `pairs` pairs switched towards +1 for the largest values of f.
+    """Return signs (u,) with pairs switched towards +1 for the largest values of f.
 
-    The pairs with the most misplaced values are switched first; None switches all.
+    Parameters
+    ----------
+    sign
+        (u,) ±1.
+    f
+        (u,) decision values.
+    pairs
+        Largest number of pairs; those with the most misplaced values come first. None switches all.
     """
     target = largest(f, int((sign > 0).sum()))
     order = np.argsort(-f, kind="stable")
@@ -248,8 +294,20 @@ def _pivot(
 
     In the dual each α is 0, its weight or, for a free document, between them, where the margin is
     one. If it is known which, the free α solve a linear system. All documents whose α or margin
-    then contradicts their place change it, until none does. The first places are those of the
-    machine w (d,).
+    then contradicts their place change it, until none does.
+
+    Parameters
+    ----------
+    X
+        Documents (n, d).
+    sign
+        (n,) ±1.
+    weight
+        (n,) the largest α of each document.
+    tol
+        Tolerance of the margins.
+    w
+        (d,) weights of the machine that gives the first places.
     """
     Z = sp.csr_array(sp.diags_array(sign) @ X)
     slack = tol / 100
