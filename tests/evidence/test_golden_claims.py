@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import pytest
@@ -30,6 +29,7 @@ def judged(name: str) -> list[dict[str, Any]]:
     found = []
     for result in claims.judge(file, read_cells(file, results / name), results):
         lines = claims.comparisons(file, result)
+        compared = result.comparisons.itertuples()
         found.append(
             {
                 "experiment": name,
@@ -37,25 +37,30 @@ def judged(name: str) -> list[dict[str, Any]]:
                 "outcome": result.outcome,
                 "reason": result.reason,
                 "explanation": claims.explanation(file, result),
-                "comparisons": [*map(numbers, lines, result.comparisons, result.decisions)],
+                "comparisons": [
+                    numbers(*pair, result) for pair in zip(lines, compared, strict=True)
+                ],
             }
         )
     return found
 
 
-def numbers(line: tuple[str, ...], compared: Any, decisions: Any) -> dict[str, Any]:
+def numbers(line: tuple[str, ...], compared: Any, result: claims.ClaimResult) -> dict[str, Any]:
     """Return the line of a comparison on the page, and its numbers with all digits."""
-    least = min(compared.tests, key=lambda test: test.mean)
+    tests = result.tests.loc[compared.Index]
+    published = tests.loc[~tests.index.duplicated(), "published"].dropna()
+    p = compared.for_p, compared.for_seeds, compared.for_documents
+    p_against = compared.against_p, compared.against_seeds, compared.against_documents
     return {
         "line": [*line],
-        "p": [*map(known, decisions[0])],  # then the parts over seeds and over documents
-        "p_against": [*map(known, decisions[1])],
-        "mean": fmean(test.mean for test in compared.tests),
-        "least": least.mean,
-        "least_row": least.row,
-        "tests": len(compared.tests),
-        "units": len(compared.units),
-        "published": [*compared.printed],
+        "p": [*map(known, p)],
+        "p_against": [*map(known, p_against)],
+        "mean": float(tests["mean"].mean()),
+        "least": compared.least,
+        "least_row": compared.least_row,
+        "tests": len(tests),
+        "units": tests.index.unique("unit").size,
+        "published": [*map(float, published)],
     }
 
 
