@@ -14,7 +14,7 @@ majority by the sign test. k units cannot give a p below 2⁻ᵏ.
 
 Two frames hold what is compared, with the same index: comparison, unit and row. `differences` has a
 column for each seed: the difference of two methods, above 0 if it is as claimed, NaN if the row has
-no run of this seed. Its column NO_SEED is for two methods that take none. `known` has the columns
+no run of this seed. Its column NO_SEED is for two methods that take none. `rows` has the columns
 
 error
     The standard error that the choice of documents causes, NaN if it is not known.
@@ -114,19 +114,16 @@ class PairedTest:
         """The mean difference."""
         return fmean(self.differences)
 
-    def p(self, contrary: bool = False) -> float:
-        """Return the p that the mean is above 0, or below it."""
-        n, mean = len(self.differences), -self.mean if contrary else self.mean
-        spread = stdev(self.differences) / math.sqrt(n) if n > 1 else 0.0
-        return float(one_sided_p(mean, spread, n, self.seeds != (None,), self.error)[0])
-
     @property
     def p_two_sided(self) -> float:
         """The p of a difference in either direction."""
-        return min(2 * self.p(), 2 * self.p(contrary=True), 1.0)
+        n, mean, has_seeds = len(self.differences), self.mean, self.seeds != (None,)
+        spread = stdev(self.differences) / math.sqrt(n) if n > 1 else 0.0
+        sides = (one_sided_p(m, spread, n, has_seeds, self.error)[0] for m in (mean, -mean))
+        return min(2 * float(min(sides)), 1.0)
 
 
-def paired_tests(differences: pd.DataFrame, known: pd.DataFrame, matters: float) -> pd.DataFrame:
+def paired_tests(differences: pd.DataFrame, rows: pd.DataFrame, matters: float) -> pd.DataFrame:
     """Return the test of each line: its mean and n, and the p for the claim and against it.
 
     The p that decides is for_p or against_p; its parts are for_seeds, for_documents and so on, NaN
@@ -138,10 +135,10 @@ def paired_tests(differences: pd.DataFrame, known: pd.DataFrame, matters: float)
     constant = differences.max(axis=1) == differences.min(axis=1)
     spread = differences.sem(axis=1).mask(constant, 0.0)
     has_seeds = differences.drop(columns=NO_SEED, errors="ignore").notna().any(axis=1)
-    undecided = known["identical"] | (mean.abs() < matters)
-    tests = known.assign(mean=mean, n=n)
+    undecided = rows["identical"] | (mean.abs() < matters)
+    tests = rows.assign(mean=mean, n=n)
     for side, sign in SIDES.items():
-        p, seeds, documents = one_sided_p(sign * mean, spread, n, has_seeds, known["error"])
+        p, seeds, documents = one_sided_p(sign * mean, spread, n, has_seeds, rows["error"])
         p = np.where(undecided, 1.0, p)
         tests[f"{side}_p"] = p
         tests[f"{side}_seeds"] = np.where(p < 1, seeds, np.nan)
@@ -150,7 +147,7 @@ def paired_tests(differences: pd.DataFrame, known: pd.DataFrame, matters: float)
 
 
 def average(
-    differences: pd.DataFrame, known: pd.DataFrame, by: list[str]
+    differences: pd.DataFrame, rows: pd.DataFrame, by: list[str]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the frames of the mean over several rows, by the seeds that all of them have.
 
@@ -162,22 +159,22 @@ def average(
     by
         Levels of the index that stay: comparison, or comparison and unit.
     """
-    rows = known.groupby(level=by, sort=False)
+    groups = rows.groupby(level=by, sort=False)
     by_seed = differences.drop(columns=NO_COMMON_SEED, errors="ignore")
     seeds = by_seed.groupby(level=by, sort=False)
-    in_common = seeds.count().eq(rows.size(), axis=0)
+    in_common = seeds.count().eq(groups.size(), axis=0)
     means = seeds.mean().where(in_common)
     of_means = differences.mean(axis=1).groupby(level=by, sort=False).mean()
     means[NO_COMMON_SEED] = of_means.mask(in_common.any(axis=1))
     # pandas leaves NaN out of a mean, but an error that is not known for one row is not for all.
-    errors = known["error"].fillna(np.inf).groupby(level=by, sort=False).mean()
-    averaged = rows.agg(identical=("identical", "all"), n_pairs=("n_pairs", "max"))
+    errors = rows["error"].fillna(np.inf).groupby(level=by, sort=False).mean()
+    averaged = groups.agg(identical=("identical", "all"), n_pairs=("n_pairs", "max"))
     return means, averaged.assign(error=errors.replace(np.inf, np.nan))
 
 
 def decide(
     differences: pd.DataFrame,
-    known: pd.DataFrame,
+    rows: pd.DataFrame,
     extent: Extent,
     matters: float = 0.0,
     over_units: bool = False,
@@ -197,10 +194,10 @@ def decide(
         True if a claim about most rows or their average is tested over the units.
     """
     if extent in ("most", "average"):
-        differences, known = average(differences, known, ["comparison", "unit"])
+        differences, rows = average(differences, rows, ["comparison", "unit"])
     if extent == "average" and not over_units:
-        differences, known = average(differences, known, ["comparison"])
-    tests, decisions = paired_tests(differences, known, matters), []
+        differences, rows = average(differences, rows, ["comparison"])
+    tests, decisions = paired_tests(differences, rows, matters), []
     for side in SIDES:
         if over_units:
             p = _over_units(tests, extent, matters, side)

@@ -81,7 +81,7 @@ def judged(text: str, claim: str, values: dict, tmp_path: Path, **more) -> claim
 
 def decision(found: claims.ClaimResult):
     """The first comparison: p for the claim and against it, with its parts."""
-    return next(found.comparisons.itertuples())
+    return next(found.decisions.itertuples())
 
 
 A_FIRST = {"A": 90 + NOISE, "B": 80 + NOISE, "C": 70, "K": 99}
@@ -173,6 +173,18 @@ def test_instability_between_any_two_points_needs_its_share_of_the_level(tmp_pat
     found = judged(SWEEP, "stable: {column: A, x: [5, 8], within: 2}", values, tmp_path)
     p = ttest_1samp(87 + NOISE - 90 + 2, 0, alternative="less").pvalue
     assert decision(found).against_p == pytest.approx(12 * p)
+
+
+def test_values_without_a_logarithm_are_not_compared(tmp_path):
+    text = SWEEP[: SWEEP.index("figure:")] + (
+        "figure: {label: iterations, iterations: true, objective: true}\n"
+    )
+    claim = "stable: {column: A, x: [1, 2], within: 1}"
+    for last, outcome in ((2.0, "holds"), (0.0, "undetermined")):
+        curve = {"A": {"curve": {"target": (0.5, 0.5)}, "trace": (2.1, last)}}
+        found = judged(text, claim, {"A": 90 + NOISE, "C": 70}, tmp_path, **curve)
+        assert found.outcome == outcome
+    assert found.reason.endswith("a value that is not above 0 has no logarithm")
 
 
 def test_seconds_are_compared_as_ratios_and_less_is_better(tmp_path):

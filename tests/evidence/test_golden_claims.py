@@ -29,7 +29,7 @@ def judged(name: str) -> list[dict[str, Any]]:
     found = []
     for result in claims.judge(file, read_cells(file, results / name), results):
         lines = claims.comparisons(file, result)
-        compared = result.comparisons.itertuples()
+        compared = result.decisions.itertuples()
         found.append(
             {
                 "experiment": name,
@@ -56,8 +56,8 @@ def numbers(line: tuple[str, ...], compared: Any, result: claims.ClaimResult) ->
         "p": [*map(known, p)],
         "p_against": [*map(known, p_against)],
         "mean": float(tests["mean"].mean()),
-        "least": compared.least,
-        "least_row": compared.least_row,
+        "least": float(tests["mean"].min()),
+        "least_row": tests["mean"].idxmin()[-1],
         "tests": len(tests),
         "units": tests.index.unique("unit").size,
         "published": [*map(float, published)],

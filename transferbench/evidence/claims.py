@@ -48,14 +48,12 @@ class ClaimResult:
     Parameters
     ----------
     tests
-        A line for each comparison and row, with the columns of `stats`, the mean difference, p,
-        p_against (of the contrary), the difference in the published tables, and why runs are
-        missing. A margin that the claim states is subtracted from the differences.
-    comparisons
-        A line for each comparison, by its label; empty if runs are missing. It has the numbers of
-        rows, of those as_claimed and of those against; the mean, the least difference and its row;
-        published_ahead of published_rows and their mean, published; for the claim and against it
-        p, seeds and documents, as (for, p) and so on; and why it is undecided, if it is.
+        A line for each comparison, unit, row and x: the test of the differences, less the margin
+        that the claim states, see `stats.paired_tests`; the difference in the published tables;
+        and why runs are missing.
+    decisions
+        A line for each comparison: its mean difference, and the p for the claim and against it, see
+        `stats.decide`. Empty if runs are missing.
     reason
         Why runs are missing.
     matters
@@ -69,7 +67,7 @@ class ClaimResult:
     claim: Claim
     outcome: Outcome
     tests: pd.DataFrame
-    comparisons: pd.DataFrame
+    decisions: pd.DataFrame
     reason: str = ""
     matters: float = 0.0
     n_units: int = 0
@@ -127,7 +125,8 @@ class ScaledRow:
     def pair(self, comparison: str, ours: Cell, theirs: Cell, margin: float) -> dict[str, Any]:
         """Return the line of two cells: ours less theirs and the margin, paired by seed.
 
-        A method without seeds has one value, which is paired with each seed of the other.
+        A method without seeds has one value, which is paired with each seed of the other. The line
+        has the columns of `ClaimResult.tests` before the test.
         """
         seeds = {**ours.by_seed, **theirs.by_seed}
         if len(seeds) > 1:  # None stands for the one value of a method without seeds
@@ -152,7 +151,6 @@ class ScaledRow:
             "comparison": comparison,
             "unit": self.unit or self.label,
             "row": self.label,
-            "is_sample": bool(self.unit),
             "by_seed": {NO_SEED if seed is None else seed: d for seed, d in by_seed.items()},
             "error": error,
             "identical": False,
@@ -210,71 +208,30 @@ def _judge(
     lines = pd.DataFrame([*_lines(claim, rows, experiment.spec.competitors)])
     tests = lines.set_index(["comparison", "unit", "row"])
     differences = pd.DataFrame([*tests.pop("by_seed")], tests.index)
-    if missing := [(*place, why) for place, why in tests["missing"].items() if why]:
+    if missing := [(*index, why) for index, why in tests["missing"].items() if why]:
         comparison, _, row, why = missing[0]
         more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
         reason = f"{comparison}, {row}: {why}{more}"
         return ClaimResult(claim, "undetermined", tests, pd.DataFrame(), reason, matters)
     tests = stats.paired_tests(differences, tests, matters)
     extent = _extent(claim)
-    over_units = extent in ("most", "average") and bool(tests["is_sample"].all())
-    means, n_units = tests["mean"], 0
-    if over_units:
-        means = stats.average(differences, tests, ["comparison", "unit"])[0].mean(axis=1)
-        n_units = means.index.unique("unit").size
-    compared = _summary(tests, matters, over_units)
-    compared["mean"] = means.groupby(level="comparison", sort=False).mean()
+    over_units = extent in ("most", "average") and all(row.unit for row in rows)
     decisions = stats.decide(differences, tests, extent, matters, over_units)
     # Bonferroni: multiply p by the number of comparisons if one of them suffices.
     needed, enough, side = (any, all, "for_") if extent == "some" else (all, any, "against_")
     shared = decisions.filter(like=side)
     decisions[shared.columns] = shared.mul(len(shared)).clip(upper=1.0)
-    compared = compared.join(decisions)
     outcome: Outcome = "undetermined"
-    if needed(compared["for_p"] <= ALPHA):
+    if needed(decisions["for_p"] <= ALPHA):
         outcome = "holds"
-    elif enough(compared["against_p"] <= ALPHA):
+    elif enough(decisions["against_p"] <= ALPHA):
         outcome = "fails"
-    return ClaimResult(claim, outcome, tests, compared, "", matters, n_units)
-
-
-def _summary(tests: pd.DataFrame, matters: float, over_units: bool) -> pd.DataFrame:
-    """Return counts and the least difference of each comparison; see `ClaimResult`."""
-    no_error = (tests["n"] == 1) & (tests["for_p"] == 1) & (tests["against_p"] == 1)
-    published = tests["published"].mask(tests.index.duplicated())  # each row once, not at each x
-    tests = tests.assign(
-        as_claimed=(tests["mean"] > 0) & (tests["mean"] >= matters),
-        # One test against the claim is enough, so all of them share the significance level.
-        against=tests["against_p"] <= ALPHA / tests["n_pairs"].sum(),
-        small=tests["mean"].abs() < matters,
-        no_error=no_error & (not over_units),
-        published=published,
-        ahead=published > 0,
-    )
-    groups = tests.groupby(level="comparison", sort=False)
-    counts = groups.agg(
-        rows=("mean", "size"),
-        as_claimed=("as_claimed", "sum"),
-        against=("against", "sum"),
-        least=("mean", "min"),
-        least_row=("mean", "idxmin"),
-        published=("published", "mean"),
-        published_rows=("published", "count"),
-        published_ahead=("ahead", "sum"),
-    )
-    every = groups[["identical", "small", "no_error"]].all()
-    return counts.assign(
-        least_row=[row for _, _, row in counts["least_row"]],
-        undecided=np.select(
-            [every["identical"], every["small"], every["no_error"]],
-            [
-                "Identical columns",
-                "No difference that matters",
-                "No error is known for a single run",
-            ],
-            "",
-        ),
-    )
+    means, n_units = tests["mean"], 0
+    if over_units:
+        means = stats.average(differences, tests, ["comparison", "unit"])[0].mean(axis=1)
+        n_units = means.index.unique("unit").size
+    decisions["mean"] = means.groupby(level="comparison", sort=False).mean()
+    return ClaimResult(claim, outcome, tests, decisions, "", matters, n_units)
 
 
 def _rows(claim: Claim, file: Experiment, cells: Sequence[Cell], prefix: str) -> list[ScaledRow]:
@@ -401,7 +358,7 @@ def _span_text(x: Span) -> str:
 
 def explanation(experiment: Experiment, result: ClaimResult) -> str:
     """Return what was tested and, if nothing could be decided, why, in sentences."""
-    if result.comparisons.empty:
+    if result.decisions.empty:
         return f"{result.reason}."
     sentences = [meaning(result.claim)]
     if result.matters:
@@ -412,14 +369,23 @@ def explanation(experiment: Experiment, result: ClaimResult) -> str:
         few = ", so nothing can be decided" if 2.0**-n > ALPHA else ""
         unit = experiment.spec.units
         sentences.append(f"Tested over {n} units, each a {unit}: p ≥ {2.0**-n:.3g}{few}")
-    # A reason counts where neither side is significant.
-    least_p = result.comparisons[["for_p", "against_p"]].min(axis=1)
-    undecided = result.comparisons.loc[least_p > ALPHA, "undecided"]
     why: dict[str, list[str]] = {}
-    for label, reason in undecided[undecided != ""].items():
-        why.setdefault(reason, []).append(label)
+    for label, rows in result.tests.groupby(level="comparison", sort=False):
+        reason = _undecided(rows, result)
+        if reason and result.decisions.loc[label, ["for_p", "against_p"]].min() > ALPHA:
+            why.setdefault(reason, []).append(label)
     sentences += [f"{reason}: {', '.join(labels)}" for reason, labels in why.items()]
     return ". ".join([*sentences, *result.related]) + "."
+
+
+def _undecided(rows: pd.DataFrame, result: ClaimResult) -> str:
+    """Return why the tests of a comparison cannot decide anything, "" if they can."""
+    if rows["identical"].all():
+        return "Identical columns"
+    if (rows["mean"].abs() < result.matters).all():
+        return "No difference that matters"
+    no_error = (rows["n"] == 1) & (rows["for_p"] == 1) & (rows["against_p"] == 1)
+    return "No error is known for a single run" * bool(no_error.all() and not result.n_units)
 
 
 def identical(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
@@ -461,8 +427,8 @@ def _better_text(predicate: Better, claim: Claim) -> str:
         )
     over = " and ".join(predicate.over) if predicate.over else "every other method"
     over = over if predicate.value is None else f"{predicate.value:g}"
-    place = f", at x = {_span_text(predicate.x)}" if predicate.x is not None else ""
-    return f"{' and '.join(predicate.columns)} {relation} {over} {ROWS[predicate.rows]}{place}"
+    where = f", at x = {_span_text(predicate.x)}" if predicate.x is not None else ""
+    return f"{' and '.join(predicate.columns)} {relation} {over} {ROWS[predicate.rows]}{where}"
 
 
 def comparisons(experiment: Experiment, result: ClaimResult) -> list[tuple[str, ...]]:
@@ -472,21 +438,24 @@ def comparisons(experiment: Experiment, result: ClaimResult) -> list[tuple[str, 
     """
     lines: list[tuple[str, ...]] = []
     text = partial(_difference_text, experiment, result.claim)
-    for line in result.comparisons.itertuples():
-        published = ""
-        if line.published_rows > 0:
-            published = f"{line.published_ahead} of {line.published_rows}"
-            if _extent(result.claim) == "average":
-                published = text(line.published)
+    for decision in result.decisions.itertuples():
+        rows = result.tests.xs(decision.Index, level="comparison")
+        as_claimed = (rows["mean"] > 0) & (rows["mean"] >= result.matters)
+        against = rows["against_p"] <= ALPHA / result.tests["n_pairs"].sum()
+        _, least_row = rows["mean"].idxmin()
+        published = rows.loc[~rows.index.duplicated(), "published"].dropna()  # once for all x
+        in_paper = f"{(published > 0).sum()} of {len(published)}" if len(published) else ""
+        if len(published) and _extent(result.claim) == "average":
+            in_paper = text(published.mean())
         lines.append((
-            line.Index,
-            f"{line.as_claimed} of {line.rows}",
-            f"{line.against}",
-            text(line.mean),
-            f"{text(line.least)} {line.least_row}",
-            _p_text(line.for_p, line.for_seeds, line.for_documents),
-            _p_text(line.against_p, line.against_seeds, line.against_documents),
-            published,
+            decision.Index,
+            f"{as_claimed.sum()} of {len(rows)}",
+            f"{against.sum()}",
+            text(decision.mean),
+            f"{text(rows['mean'].min())} {least_row}",
+            _p_text(decision.for_p, decision.for_seeds, decision.for_documents),
+            _p_text(decision.against_p, decision.against_seeds, decision.against_documents),
+            in_paper,
         ))  # fmt: skip
     return lines
 

@@ -82,7 +82,7 @@ class Entry:
         return {
             "judged": Counter(verdict for _, verdict in self.printed.elements()),
             "claims": Counter(each.outcome for each in results if not each.claim.own),
-            "own": Counter(each.outcome for each in results if each.claim.own),
+            "by_us": Counter(each.outcome for each in results if each.claim.own),
         }
 
     @property
@@ -158,7 +158,7 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
     suites.sort(key=lambda suite: -len(suite[1].rows))
     counts = {
         kind: sum((entry.counts[kind] for entry in entries), Counter[str]())
-        for kind in ("judged", "claims", "own")
+        for kind in ("judged", "claims", "by_us")
     }
     texts["index.html"] = _fill(
         "index.html.j2", user=[entry.spec.title for entry in entries] if is_user else [],
