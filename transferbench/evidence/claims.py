@@ -11,30 +11,26 @@ the claim is undetermined.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from statistics import fmean
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
-from transferbench import experiments
-from transferbench.evidence.frame import (
-    Cell,
-    identical_columns,
-    observations,
-    summarise,
-)
+from transferbench import experiments, stats
+from transferbench.evidence.frame import Cell, identical_columns, observations, summarise
 from transferbench.evidence.page import OUTCOMES
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import Better, Claim, Higher, Span, Stable
 from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
 from transferbench.runs import store
 from transferbench.runs.record import Documents
-from transferbench.stats import ALPHA, Decision, Extent, PairedTest, PairedTests, paired_error
+from transferbench.stats import ALPHA, NO_SEED, Extent, paired_error
 
 Outcome = Literal["holds", "fails", "undetermined"]
 ROWS = {
@@ -48,19 +44,34 @@ HEADER = ("", "rows as claimed", "rows against", "mean", "least", "p for", "p ag
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A claim, its outcome and comparisons, and the reason if runs are missing.
+    """A claim, its outcome, and what was compared.
 
-    decisions: of each comparison, what decides on the claim and on its contrary; empty if runs are
-    missing. matters: the smallest difference that matters, on the scale that is compared. related:
-    a sentence for each claim under `read_with`, with its outcome.
+    Parameters
+    ----------
+    tests
+        A line for each comparison, unit, row and x: the test of the differences, less the margin
+        that the claim states, see `stats.paired_tests`; the difference in the published tables;
+        and why runs are missing.
+    decisions
+        A line for each comparison: its mean difference, and the p for the claim and against it, see
+        `stats.decide`. Empty if runs are missing.
+    reason
+        Why runs are missing.
+    matters
+        The smallest difference that matters, on the scale that is compared.
+    n_units
+        The number of units over which the claim is tested; 0 if it is about the rows.
+    related
+        A sentence for each claim under `read_with`, with its outcome.
     """
 
     claim: Claim
     outcome: Outcome
-    comparisons: tuple[PairedTests, ...]
+    tests: pd.DataFrame
+    decisions: pd.DataFrame
     reason: str = ""
-    decisions: tuple[tuple[Decision, Decision], ...] = ()
     matters: float = 0.0
+    n_units: int = 0
     related: tuple[str, ...] = ()
 
 
@@ -71,18 +82,24 @@ NO_RUNS = Cell(row="", column="", metric="", reason="no runs")
 
 
 @dataclass(frozen=True)
-class ClaimRow:
+class ScaledRow:
     """A row that a claim compares, its values scaled so that more is better.
 
-    unit: of what the row is a sample, or "". identical: columns that are the same on every row of
-    the experiment. matters: the smallest difference that matters. whole: the largest value of a
-    score. cells: by column and x, which is None in a table and for level lines.
+    Parameters
+    ----------
+    unit
+        Of what the row is a sample, or "".
+    identical
+        Groups of columns that are the same on every row of the experiment.
+    whole
+        The largest value of a score.
+    cells
+        By column and x, which is None in a table and for level lines.
     """
 
     label: str
     unit: str
     identical: list[list[str]]
-    matters: float
     whole: int
     cells: dict[str, dict[float | None, Cell]] = field(default_factory=dict)
 
@@ -96,7 +113,7 @@ class ClaimRow:
         }
         return inside or {None: NO_RUNS}
 
-    def mean(self, column: str, span: Span | None) -> Cell:
+    def mean(self, column: str, span: Span) -> Cell:
         """Return by seed the mean of a column over a span, for the seeds that every x has."""
         cells = list(self.at(column, span).values())
         seeds = set.intersection(*(set(cell.by_seed) for cell in cells))
@@ -106,41 +123,50 @@ class ClaimRow:
         right = {seed: _mean([cell.right.get(seed, {}) for cell in cells]) for seed in seeds}
         return replace(cells[0], by_seed=means, reason=missing, variance=variance, right=right)
 
-    def test(self, ours: Cell, theirs: Cell, margin: float) -> PairedTest:
-        """Pair by seed, ours less theirs and the margin; a method without seeds has one value."""
-        seeds = list({**ours.by_seed, **theirs.by_seed})
+    def pair(self, comparison: str, ours: Cell, theirs: Cell, margin: float) -> dict[str, Any]:
+        """Return the line of two cells: ours less theirs and the margin, paired by seed.
+
+        A method without seeds has one value, which is paired with each seed of the other. The line
+        has the columns of `ClaimResult.tests` before the test.
+        """
+        seeds = {**ours.by_seed, **theirs.by_seed}
         if len(seeds) > 1:  # None stands for the one value of a method without seeds
-            seeds = [seed for seed in seeds if seed is not None]
-        differences = {}
+            seeds.pop(None, None)
+        by_seed = {}
         for seed in seeds:
             a = ours.by_seed.get(seed, ours.by_seed.get(None))
             b = theirs.by_seed.get(seed, theirs.by_seed.get(None))
             if a is not None and b is not None:
-                differences[seed] = a - b - margin
+                by_seed[seed] = a - b - margin
+        reason = "" if by_seed else "no seed in common"
+        if any(map(math.isnan, by_seed.values())):
+            reason = "a value that is not above 0 has no logarithm"
         right, other = (
-            _mean([cell.right.get(seed, cell.right.get(None, {})) for seed in differences])
+            _mean([cell.right.get(seed, cell.right.get(None, {})) for seed in by_seed])
             for cell in (ours, theirs)
         )
         error = math.sqrt(ours.variance + theirs.variance)  # as if the documents were different
         if right and right.keys() == other.keys():
             error = self.whole * paired_error([right[key] - other[key] for key in right])
-        return PairedTest(
-            self.label,
-            tuple(differences.values()),
-            ours.reason or theirs.reason or ("" if differences else "no seed in common"),
-            seeds=tuple(differences),
-            unit=self.unit,
-            matters=self.matters,
-            error=error,
-        )
+        return {
+            "comparison": comparison,
+            "unit": self.unit or self.label,
+            "row": self.label,
+            "by_seed": {NO_SEED if seed is None else seed: d for seed, d in by_seed.items()},
+            "error": error,
+            "identical": False,
+            "n_pairs": 1,
+            "published": math.nan,
+            "missing": ours.reason or theirs.reason or reason,
+        }
 
 
 def _mean(values: Sequence[Documents]) -> Documents:
     """Return the mean value of each document; empty unless all are of the same documents."""
     first = values[0] if values else {}
-    if any(each.keys() != first.keys() for each in values):
+    if any(documents.keys() != first.keys() for documents in values):
         return {}
-    return {key: np.mean([each[key] for each in values], axis=0) for key in first}
+    return {key: np.mean([documents[key] for documents in values], axis=0) for key in first}
 
 
 def judge(
@@ -163,7 +189,7 @@ def judge(
         related = []
         for name, says in claim.read_with.items():
             other, its_cells = named(name)
-            same = next(each for each in other.spec.claims if each.says == says)
+            same = next(one for one in other.spec.claims if one.says == says)
             outcome = _judge(other, its_cells, same, named).outcome
             related.append(f"See also {name} ({OUTCOMES[outcome]} {outcome}): {says}")
         judged.append(replace(_judge(experiment, cells, claim, named), related=tuple(related)))
@@ -178,27 +204,38 @@ def _judge(
     rows = [
         row
         for i, (file, its_cells) in enumerate([(experiment, cells), *map(others, claim.also)])
-        for row in _rows(claim, file, its_cells, matters, f"{file.name}, " if i else "")
+        for row in _rows(claim, file, its_cells, f"{file.name}, " if i else "")
     ]
-    compared = _comparisons(claim, rows, experiment.spec.competitors)
-    missing = [f"{c.label}, {t.row}: {t.missing}" for c in compared for t in c.tests if t.missing]
-    if missing:
+    lines = pd.DataFrame([*_lines(claim, rows, experiment.spec.competitors)])
+    tests = lines.set_index(["comparison", "unit", "row"])
+    differences = pd.DataFrame([*tests.pop("by_seed")], tests.index)
+    if missing := [(*index, why) for index, why in tests["missing"].items() if why]:
+        comparison, _, row, why = missing[0]
         more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
-        return ClaimResult(claim, "undetermined", compared, missing[0] + more, (), matters)
-    extent, n = _extent(claim), len(compared)
-    decisions = tuple((c.decision(extent, n, False), c.decision(extent, n, True)) for c in compared)
-    needed, enough = (any, all) if extent == "some" else (all, any)
+        reason = f"{comparison}, {row}: {why}{more}"
+        return ClaimResult(claim, "undetermined", tests, pd.DataFrame(), reason, matters)
+    tests = stats.paired_tests(differences, tests, matters)
+    extent = _extent(claim)
+    over_units = extent in ("most", "average") and all(row.unit for row in rows)
+    decisions = stats.decide(differences, tests, extent, matters, over_units)
+    # Bonferroni: multiply p by the number of comparisons if one of them suffices.
+    needed, enough, side = (any, all, "for_") if extent == "some" else (all, any, "against_")
+    shared = decisions.filter(like=side)
+    decisions[shared.columns] = shared.mul(len(shared)).clip(upper=1.0)
     outcome: Outcome = "undetermined"
-    if needed(for_it.p <= ALPHA for for_it, _ in decisions):
+    if needed(decisions["for_p"] <= ALPHA):
         outcome = "holds"
-    elif enough(against.p <= ALPHA for _, against in decisions):
+    elif enough(decisions["against_p"] <= ALPHA):
         outcome = "fails"
-    return ClaimResult(claim, outcome, compared, "", decisions, matters)
+    means, n_units = tests["mean"], 0
+    if over_units:
+        means = stats.average(differences, tests, ["comparison", "unit"])[0].mean(axis=1)
+        n_units = means.index.unique("unit").size
+    decisions["mean"] = means.groupby(level="comparison", sort=False).mean()
+    return ClaimResult(claim, outcome, tests, decisions, "", matters, n_units)
 
 
-def _rows(
-    claim: Claim, file: Experiment, cells: Sequence[Cell], matters: float, prefix: str
-) -> list[ClaimRow]:
+def _rows(claim: Claim, file: Experiment, cells: Sequence[Cell], prefix: str) -> list[ScaledRow]:
     """Return the rows of an experiment that show the claim's measure.
 
     prefix: of the rows' labels; empty for the claim's own experiment, whose rows it may select.
@@ -216,14 +253,14 @@ def _rows(
     same = identical_columns(file, cells)
     # A curve has other decisions at each iteration, which are not recorded.
     by_document = measure == "accuracy" and not (file.spec.figure and file.spec.figure.iterations)
-    rows: dict[str, ClaimRow] = {}
+    rows: dict[str, ScaledRow] = {}
     for cell in cells:
         named = cell.row in claim.among
         chosen = named or (not file.spec.rows[cell.row].reading_of and (prefix or not claim.among))
         if not chosen or file.metric(cell.row) != measure:
             continue
         label = prefix + cell.row
-        row = rows.setdefault(label, ClaimRow(label, file.unit(cell.row), same, matters, whole))
+        row = rows.setdefault(label, ScaledRow(label, file.unit(cell.row), same, whole))
         # Of a rival, the share of the errors that the claim is about counts as avoided.
         rival = better is not None and cell.column not in better.columns
         avoided = better.fewer_errors if better and rival else 0.0
@@ -250,66 +287,63 @@ def _compares_ratios(claim: Claim, file: Experiment) -> bool:
     return objective or (claim.measure or file.spec.metric) in COSTS
 
 
-def _comparisons(
-    claim: Claim, rows: Sequence[ClaimRow], competitors: list[str]
-) -> tuple[PairedTests, ...]:
-    predicate = claim.predicate
+def _lines(
+    claim: Claim, rows: Sequence[ScaledRow], competitors: list[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield a line of each comparison, row and x; see `ScaledRow.pair`."""
+    predicate, margin = claim.predicate, _margin(claim)
     if isinstance(predicate, Better):
-        pairs = product(predicate.columns, predicate.rivals(competitors))
-        return tuple(_better(predicate, rows, *pair) for pair in pairs)
-    if isinstance(predicate, Higher):
-        tests = [
-            row.test(
-                row.mean(predicate.column, predicate.at),
-                row.mean(predicate.column, predicate.than),
-                predicate.by,
-            )
-            for row in rows
-        ]
-        label = f"{predicate.column} at {_span(predicate.at)} over {_span(predicate.than)}"
-        return (PairedTests(label, tuple(tests), predicate.by),)
-    label = f"{predicate.column} at {_span(predicate.x)}"
-    return (PairedTests(label, tuple(_stable(predicate, row) for row in rows), -predicate.within),)
-
-
-def _better(predicate: Better, rows: Sequence[ClaimRow], column: str, rival: str) -> PairedTests:
-    margin = predicate.by + math.log10(predicate.times)
-    tests: list[PairedTest] = []
-    printed: list[float] = []
+        for column, rival in product(predicate.columns, predicate.rivals(competitors)):
+            for row in rows:
+                same = any(column in group and rival in group for group in row.identical)
+                theirs = row.at(rival, predicate.x)
+                for x, ours in row.at(column, predicate.x).items():
+                    other = theirs.get(x, theirs.get(None, NO_RUNS))
+                    published = ours.published - other.published - margin
+                    line = row.pair(f"{column} over {rival}", ours, other, margin)
+                    yield line | {"identical": same, "published": published}
+        return
+    column = predicate.column
     for row in rows:
-        theirs = row.at(rival, predicate.x)
-        same = any(column in group and rival in group for group in row.identical)
-        for x, ours in row.at(column, predicate.x).items():
-            test = row.test(ours, theirs.get(x, theirs.get(None, NO_RUNS)), margin)
-            tests.append(replace(test, identical=same))
-        ends = [
-            next(iter(row.cells.get(name, {None: NO_RUNS}).values())) for name in (column, rival)
-        ]
-        printed.append(ends[0].published - ends[1].published - margin)
-    compared = tuple(difference for difference in printed if not math.isnan(difference))
-    return PairedTests(f"{column} over {rival}", tuple(tests), margin, compared)
+        if isinstance(predicate, Higher):
+            label = f"{column} at {_span_text(predicate.at)} over {_span_text(predicate.than)}"
+            at, than = row.mean(column, predicate.at), row.mean(column, predicate.than)
+            yield row.pair(label, at, than, margin)
+        else:
+            label = f"{column} at {_span_text(predicate.x)}"
+            points = list(row.at(column, predicate.x).values())
+            low, high = _least_favourable(points, predicate.within)
+            # Only seeds are tested: the method and the documents are the same at every x, so an
+            # error of independent documents would be far too large.
+            line = row.pair(label, low, high, margin)
+            yield line | {"error": math.nan, "n_pairs": max(1, math.perm(len(points), 2))}
 
 
-def _stable(predicate: Stable, row: ClaimRow) -> PairedTest:
-    """Compare one point, plus the range allowed, with another: the least favourable pair by t.
+def _margin(claim: Claim) -> float:
+    """Return what a difference must exceed, on the scale that is compared."""
+    match claim.predicate:
+        case Better(by=by, times=times):
+            return by + math.log10(times)
+        case Higher(by=by):
+            return by
+        case Stable(within=within):
+            return -within
 
-    It may be another pair than that of the lowest and the highest mean. Only seeds are tested:
-    the method and the documents are the same at every x, so an error of independent documents
-    would be far too large.
+
+def _least_favourable(points: Sequence[Cell], within: float) -> tuple[Cell, Cell]:
+    """Return of the points of a stable column the pair, low and high, with the smallest t.
+
+    It may be another pair than that of the lowest and the highest mean.
     """
-    points = list(row.at(predicate.column, predicate.x).values())
     complete = [point for point in points if not point.reason] or points
     seeds = min(len(point.by_seed) for point in complete)
     values = np.array([list(point.by_seed.values())[:seeds] or [0.0] for point in complete])
-    gaps = values[:, None] - values + predicate.within
+    gaps = values[:, None] - values + within
     # Without a spread it is the pair of the lowest and the highest mean.
     t = gaps.mean(axis=-1) / (gaps.std(axis=-1) + 1e-9)
     low, high = (complete[i] for i in np.unravel_index(t.argmin(), t.shape))
     # An incomplete point in place of the lowest one makes the test incomplete, too.
-    first = next((point for point in points if point.reason), low)
-    n_comparisons = max(1, math.perm(len(points), 2))
-    test = row.test(first, high, -predicate.within)
-    return replace(test, n_comparisons=n_comparisons, error=math.nan)
+    return next((point for point in points if point.reason), low), high
 
 
 def _extent(claim: Claim) -> Extent:
@@ -318,32 +352,41 @@ def _extent(claim: Claim) -> Extent:
     return predicate.rows if isinstance(predicate, Better) else "every"
 
 
-def _span(x: Span) -> str:
+def _span_text(x: Span) -> str:
     """Return the text of a span: 3, or 3 to 5."""
     return " to ".join(f"{value:g}" for value in (x if isinstance(x, tuple) else (x,)))
 
 
 def explanation(experiment: Experiment, result: ClaimResult) -> str:
     """Return what was tested and, if nothing could be decided, why, in sentences."""
-    if not result.decisions:
+    if result.decisions.empty:
         return f"{result.reason}."
     sentences = [meaning(result.claim)]
     if result.matters:
         ratio = _compares_ratios(result.claim, experiment)
         least = f"{10**result.matters:g} times" if ratio else f"{result.matters:g}"
         sentences.append(f"Differences below {least} are too small to count")
-    units, rows = result.comparisons[0].units, _extent(result.claim)
-    if result.comparisons[0].over_units(rows):
-        tested, least_p = f"Tested over {len(units)} units", 2.0 ** -len(units)
-        few = ", so nothing can be decided" if least_p > ALPHA else ""
-        sentences.append(f"{tested}, each a {experiment.spec.units}: p ≥ {least_p:.3g}{few}")
+    if n := result.n_units:
+        few = ", so nothing can be decided" if 2.0**-n > ALPHA else ""
+        unit = experiment.spec.units
+        sentences.append(f"Tested over {n} units, each a {unit}: p ≥ {2.0**-n:.3g}{few}")
     why: dict[str, list[str]] = {}
-    for comparison, (for_it, against) in zip(result.comparisons, result.decisions, strict=True):
-        reason = comparison.undecided(rows)
-        if reason and min(for_it.p, against.p) > ALPHA:
-            why.setdefault(reason, []).append(comparison.label)
-    sentences += [f"{reason}: {', '.join(which)}" for reason, which in why.items()]
+    for label, rows in result.tests.groupby(level="comparison", sort=False):
+        reason = _undecided(rows, result)
+        if reason and result.decisions.loc[label, ["for_p", "against_p"]].min() > ALPHA:
+            why.setdefault(reason, []).append(label)
+    sentences += [f"{reason}: {', '.join(labels)}" for reason, labels in why.items()]
     return ". ".join([*sentences, *result.related]) + "."
+
+
+def _undecided(rows: pd.DataFrame, result: ClaimResult) -> str:
+    """Return why the tests of a comparison cannot decide anything, "" if they can."""
+    if rows["identical"].all():
+        return "Identical columns"
+    if (rows["mean"].abs() < result.matters).all():
+        return "No difference that matters"
+    no_error = (rows["n"] == 1) & (rows["for_p"] == 1) & (rows["against_p"] == 1)
+    return "No error is known for a single run" * bool(no_error.all() and not result.n_units)
 
 
 def identical(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
@@ -359,19 +402,19 @@ def meaning(claim: Claim) -> str:
     """Return the predicate of a claim in words."""
     predicate = claim.predicate
     if isinstance(predicate, Better):
-        words = _better_words(predicate, claim)
+        words = _better_text(predicate, claim)
     elif isinstance(predicate, Higher):
-        words = f"{predicate.column} higher at x = {_span(predicate.at)}"
-        words += f" than at {_span(predicate.than)}"
+        words = f"{predicate.column} higher at x = {_span_text(predicate.at)}"
+        words += f" than at {_span_text(predicate.than)}"
         words += f" by more than {predicate.by:g}" if predicate.by else ""
     else:
-        words = f"{predicate.column} at x = {_span(predicate.x)} within {predicate.within:g}"
+        words = f"{predicate.column} at x = {_span_text(predicate.x)} within {predicate.within:g}"
     words += f"; among {', '.join(claim.among)}" if claim.among else ""
     words += f"; by {TITLES[claim.measure]}" if claim.measure else ""
     return words + (f"; with the rows of {', '.join(claim.also)}" if claim.also else "")
 
 
-def _better_words(predicate: Better, claim: Claim) -> str:
+def _better_text(predicate: Better, claim: Claim) -> str:
     relation = "ahead of"
     if predicate.times != 1:
         adjective = "small" if claim.measure == "peak_mib" else "fast"
@@ -385,8 +428,8 @@ def _better_words(predicate: Better, claim: Claim) -> str:
         )
     over = " and ".join(predicate.over) if predicate.over else "every other method"
     over = over if predicate.value is None else f"{predicate.value:g}"
-    place = f", at x = {_span(predicate.x)}" if predicate.x is not None else ""
-    return f"{' and '.join(predicate.columns)} {relation} {over} {ROWS[predicate.rows]}{place}"
+    where = f", at x = {_span_text(predicate.x)}" if predicate.x is not None else ""
+    return f"{' and '.join(predicate.columns)} {relation} {over} {ROWS[predicate.rows]}{where}"
 
 
 def comparisons(experiment: Experiment, result: ClaimResult) -> list[tuple[str, ...]]:
@@ -394,30 +437,34 @@ def comparisons(experiment: Experiment, result: ClaimResult) -> list[tuple[str, 
 
     For a column claimed to be stable, the line has the difference of the least favourable pair.
     """
-    claim, lines, rows = result.claim, [], _extent(result.claim)
-    total = sum(test.n_comparisons for c in result.comparisons for test in c.tests)
-    for comparison, decisions in zip(result.comparisons, result.decisions, strict=False):
-        tests, printed = comparison.tests, comparison.printed
-        averaged = comparison.units if comparison.over_units(rows) else tests
-        text = partial(_text, experiment, claim, comparison.margin)
-        least = min(tests, key=lambda test: test.mean)
-        as_claimed = sum(test.mean > 0 and test.mean >= test.matters for test in tests)
-        in_paper = f"{sum(d > 0 for d in printed)} of {len(printed)}" if printed else ""
+    lines: list[tuple[str, ...]] = []
+    text = partial(_difference_text, experiment, result.claim)
+    for decision in result.decisions.itertuples():
+        rows = result.tests.xs(decision.Index, level="comparison")
+        as_claimed = (rows["mean"] > 0) & (rows["mean"] >= result.matters)
+        against = rows["against_p"] <= ALPHA / result.tests["n_pairs"].sum()
+        _, least_row = rows["mean"].idxmin()
+        published = rows.loc[~rows.index.duplicated(), "published"].dropna()  # once for all x
+        in_paper = f"{(published > 0).sum()} of {len(published)}" if len(published) else ""
+        if len(published) and _extent(result.claim) == "average":
+            in_paper = text(published.mean())
         lines.append((
-            comparison.label,
-            f"{as_claimed} of {len(tests)}",
-            str(sum(test.p(contrary=True) <= ALPHA / total for test in tests)),
-            text(fmean(test.mean for test in averaged)),
-            f"{text(least.mean)} {least.row}",
-            *map(_p, decisions),
-            text(fmean(printed)) if printed and rows == "average" else in_paper,
+            decision.Index,
+            f"{as_claimed.sum()} of {len(rows)}",
+            f"{against.sum()}",
+            text(decision.mean),
+            f"{text(rows['mean'].min())} {least_row}",
+            _p_text(decision.for_p, decision.for_seeds, decision.for_documents),
+            _p_text(decision.against_p, decision.against_seeds, decision.against_documents),
+            in_paper,
         ))  # fmt: skip
     return lines
 
 
-def _text(experiment: Experiment, claim: Claim, margin: float, difference: float) -> str:
+def _difference_text(experiment: Experiment, claim: Claim, difference: float) -> str:
     """Return a difference, with the margin added back."""
-    digits, value = 3 if experiment.spec.unit == "fraction" else 2, difference + margin
+    digits = 3 if experiment.spec.unit == "fraction" else 2
+    value = difference + _margin(claim)
     if claim.stable:
         return f"difference {-value:.{digits}f}".replace("-", "−")
     if (claim.measure or experiment.spec.metric) in COSTS:
@@ -425,8 +472,8 @@ def _text(experiment: Experiment, claim: Claim, margin: float, difference: float
     return f"{value:+.{digits}f}".replace("-", "−")
 
 
-def _p(decision: Decision) -> str:
-    """Return p and those of its parts that are known."""
-    parts = {"seeds": decision.seeds, "documents": decision.documents}
-    known = ", ".join(f"{name} {p:.2g}" for name, p in parts.items() if not math.isnan(p))
-    return f"{decision.p:.2g} ({known})" if known else f"{decision.p:.2g}"
+def _p_text(p: float, seeds: float, documents: float) -> str:
+    """Return the p that decides and those of its parts that are known."""
+    parts = {"seeds": seeds, "documents": documents}
+    known = ", ".join(f"{name} {part:.2g}" for name, part in parts.items() if not math.isnan(part))
+    return f"{p:.2g} ({known})" if known else f"{p:.2g}"

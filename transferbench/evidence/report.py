@@ -105,7 +105,7 @@ class ReportedExperiment:
         return {
             "judged": Counter(verdict for _, verdict in self.printed.elements()),
             "claims": Counter(result.outcome for result in results if not result.claim.own),
-            "own": Counter(result.outcome for result in results if result.claim.own),
+            "by_us": Counter(result.outcome for result in results if result.claim.own),
         }
 
     @property
@@ -212,7 +212,7 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
     suites.sort(key=lambda suite: -len(suite[1].rows))
     counts = {
         kind: sum((reported.counts[kind] for reported in every), Counter[str]())
-        for kind in ("judged", "claims", "own")
+        for kind in ("judged", "claims", "by_us")
     }
     texts["index.html"] = _fill(
         "index.html.j2", user=[reported.spec.title for reported in every] if is_user else [],

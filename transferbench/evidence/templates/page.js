@@ -107,7 +107,7 @@ function filterBy(filter) {
     if (paper && entry.dataset.paper !== paper) return false;
     if (method && !facts.models.includes(method)) return false;
     const found = outcomes.includes(verdict)
-      ? verdict in facts.claims || verdict in facts.own
+      ? verdict in facts.claims || verdict in facts.by_us
       : !verdict || counting(facts, { method, verdict }).length > 0;
     return found && words.every((word) => facts.words.includes(word));
   }
