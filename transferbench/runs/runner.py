@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from transferbench import models, parameters
 from transferbench.artefacts import Folder
+from transferbench.core import device
 from transferbench.data import tasks
 from transferbench.data.tasks import Built, Facts, Task
 from transferbench.errors import Unavailable
@@ -71,7 +72,8 @@ def run(
     exceeds a limit gets a record with the reason and does not affect others. If the data of a task
     cannot be obtained, its runs get `unavailable` records, which are not written.
 
-    Raise UserError if a model is not made for its task or records cannot be written.
+    Raise UserError if a model is not made for its task or device, if the device is missing or if
+    records cannot be written.
     """
     store = store or Store(settings.results, single=True)
     artefacts = _artefacts(settings)
@@ -100,6 +102,7 @@ def run(
                     models.check_family(run.model, built.facts.family)
                     if not _is_kept(run, record, built.facts, wanted):
                         jobs.append(Job(run, built, limits(run), artefacts))
+                        models.check_device(run.model, jobs[-1].limits.device)
                         continue
                 elif record and record.done:
                     warnings.warn(f"{built.brief}; earlier results are kept", stacklevel=1)
@@ -108,6 +111,8 @@ def run(
             assert record
             bar.skip(run)
             add(run, record)
+        for name in {job.limits.device for job in jobs}:
+            device.check(name)
         for path in {place(job.run) for job in jobs}:
             store.probe(path)
         with closing(local.perform(jobs, n_jobs, bar.update)) as ended:
