@@ -322,6 +322,11 @@ class Schema(StrictModel):
     they are compared. A file that `extends` another experiment has what that one has, except its
     claims; rows, columns and other keys of the file are added or come in their place.
 
+    `by_labels` names the column that is taken without labels of the target. Columns with the option
+    `labelled` are this method with a sample of labels, by which one of all methods is chosen. This
+    needs the decisions of the runs: those that another experiment has made without them do not
+    count, and `reproduce --rerun all` makes them again.
+
     `variants` are options of tasks by the name of the variant and of its value. Each row stands for
     one with each combination of values, labelled `row, value, value`.
     """
@@ -339,6 +344,7 @@ class Schema(StrictModel):
     columns: Annotated[dict[str, Column], MinLen(1)]
     extends: str = ""
     board: str = ""
+    by_labels: str = ""
     control_of: str = ""
     proposed: tuple[str, ...] = ()
     declared: tuple[str, ...] = ()
@@ -385,8 +391,8 @@ class Schema(StrictModel):
 
     @property
     def keeps_decisions(self) -> bool:
-        """True if a claim, also of another experiment, may be tested over the documents."""
-        return bool(self.claims or self.published) and not self.units
+        """True if a claim, also of another experiment, or `by_labels` may use the documents."""
+        return bool(self.by_labels or ((self.claims or self.published) and not self.units))
 
     @property
     def competitors(self) -> list[str]:
