@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import runpy
 from dataclasses import replace
 
 import numpy as np
@@ -11,13 +10,16 @@ import pandas as pd
 import pytest
 from conftest import ROOT, make_problem
 
-from transferbench import datasets, experiments
+from transferbench import artefacts, datasets, experiments
+from transferbench.artefacts import Folder
 from transferbench.choose import compare, evidence, fits, sample
 from transferbench.choose.advice import Choice, choose, choose_by_sample
 from transferbench.choose.compare import Comparison
 from transferbench.choose.fits import ComparedModel
+from transferbench.data.problems import subsample
 from transferbench.errors import Doubt
 from transferbench.evidence.regret import ELSEWHERE
+from transferbench.models.transfer import consensus, consensus_sampled
 from transferbench.problem import Fit, Problem, Truth
 
 SOURCE, TRUTH = make_problem(documents=4)
@@ -163,22 +165,11 @@ def test_the_regrets_are_those_of_the_experiments():
         table = table[(table.strategy == strategy) & (table.documents == evidence.ANY)]
         (row,) = table[table.shares == shares][columns].to_dict("records")
         assert {name: getattr(regret, name) for name in columns} == pytest.approx(row)
-    table = pd.read_csv(ROOT / "results" / "choice" / "labels.csv")
+    table = pd.read_csv(ROOT / "results" / "choice-labels" / "labels.csv")
     for m, (mean, worst) in evidence.BY_SAMPLE.items():
         of_tasks = table[table.labels == m]
         by_corpus = of_tasks.groupby("corpus").regret.mean()
         assert (mean, worst) == pytest.approx((by_corpus.mean(), of_tasks.regret.max()), abs=5e-4)
-
-
-def test_the_page_of_labelled_samples_is_made_of_its_lines_as_the_experiment_computes_them():
-    folder = ROOT / "results" / "choice"
-    experiment = runpy.run_path(str(ROOT / "experiments" / "choice_labels.py"))
-    page = experiment["page"](pd.read_csv(folder / "labels.csv"))
-    assert page == (folder / "labels.md").read_text(encoding="utf-8")
-    without, few = experiment["lines"](*make_problem(documents=60))
-    assert (without["labels"], few["labels"]) == (0, 20)
-
-    assert few["expected"] == pytest.approx(few["accuracy"], abs=15)
 
 
 def test_no_evidence_is_quoted_for_other_parameters():
@@ -260,12 +251,31 @@ def test_consensus_takes_the_shares_of_the_sample_and_no_document_is_evidence_fo
         return np.tile(shares, (n, 1))
 
     rows = np.arange(n) < 12
-    scores = sample.at_sample(np.tile([0.0, 1.0], (n, 1)), true, rows, decide)
+    scores = consensus_sampled.at_sample(np.tile([0.0, 1.0], (n, 1)), true, rows, decide)
     for labels, where in (((10, 2), ~rows), ((9, 2), rows & (true[:, 0] > 0)),
                           ((10, 1), rows & (true[:, 1] > 0))):  # fmt: skip
         expected = np.add(labels, [0, 5]) / (sum(labels) + 5)
         np.testing.assert_allclose(scores[where], np.tile(expected, (where.sum(), 1)))
     assert len(asked) == 3
+
+
+def test_consensus_sampled_decides_by_the_labels_of_a_target_as_a_sample_does(tmp_path):
+    problem, truth = make_problem(documents=60)
+    drawn, drawn_truth = subsample(problem, truth, labelled=12)
+    *_, target = drawn.domains
+    assert drawn_truth.scored[-1].all()
+    nothing = [np.zeros_like(rows) for rows in truth.scored[:-1]]
+    labelled = replace(truth, scored=(*nothing, target.seen))
+    found = consensus.fit(problem)
+    expected = sample.decide(problem, found, labelled)
+    for _ in range(2):  # the second time from artefacts
+        with artefacts.use(Folder(tmp_path, 2**20)):
+            fit = consensus_sampled.fit(drawn)
+        np.testing.assert_array_equal(fit.scores[-1], expected.scores[-1])
+    assert fit.diagnostics == expected.diagnostics
+    without = consensus_sampled.fit(problem).scores
+    np.testing.assert_array_equal(without[-1], found.scores[-1])
+    assert not np.array_equal(without[-1], expected.scores[-1])
 
 
 def test_the_range_of_the_evidence_is_that_of_the_experiment():

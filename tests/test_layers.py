@@ -38,7 +38,7 @@ PARTS = {
     "baselines": {"core", "datasets", "models"},
     "runs": {"core", "models", "data", "userdata", "tasks"},
     "experiments": {"models", "datasets", "tasks", "runs"},
-    "choose": {"core", "models", "userdata"},
+    "choose": {"core", "models", "data", "userdata"},
     "evidence": {"models", "userdata", "datasets", "runs", "experiments", "choose"},
     # What the command line and Python users call.
     "api": {"models", "userdata", "tasks", "runs", "experiments", "choose", "evidence"},
@@ -52,7 +52,7 @@ HEAVY = ("sklearn", "skada", "ot", "safetensors", "tokenizers", "scipy.optimize"
 #: Files that import heavy libraries inside functions only.
 LAZY = {*PACKAGE.glob("models/multilabel/*.py"), *PACKAGE.glob("baselines/*.py")}
 #: Models that join others of their family.
-JOINT = ("consensus.py", "inductive.py")
+JOINT = ("consensus.py", "consensus_sampled.py", "inductive.py")
 
 
 def heavy(tree: ast.Module) -> list[str]:

@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from transferbench import tasks
-from transferbench.data.problems import problem_from_counts, subsample
+from transferbench.data.problems import draw_labelled, problem_from_counts, subsample
 from transferbench.data.text import weight
-from transferbench.errors import UserError
+from transferbench.errors import Unavailable, UserError
 
 
 def made(sizes: dict[str, tuple[int, ...]]):
@@ -89,6 +89,8 @@ def test_another_form_of_ratio_is_refused(ratio):
         ({"class_sizes": "1:1000"}, "class_sizes 1:1000 leaves a class of target empty"),
         ({"documents": 1}, "documents 1 leaves a class of source empty"),
         ({"unequal_in": "both"}, "without class_sizes"),
+        ({"draw": 1}, "draw = 1 without labelled"),
+        ({"labelled": 1, "unlabelled": True}, "labelled and unlabelled were both given"),
     ],
 )
 def test_options_that_make_no_task_are_refused(options, message):
@@ -103,6 +105,27 @@ def test_without_labels_a_task_is_one_of_clustering():
     assert [scored.sum() for scored in truth.scored] == [40, 40]
     labelled, _ = subsample(*made(PAIR), documents=40)
     assert rows(problem) == rows(labelled)
+
+
+def test_some_documents_of_a_target_are_labelled_and_scored():
+    problem, truth = subsample(*made(PAIR), labelled=20)
+    again, _ = subsample(*made(PAIR), labelled=20, draw=1)
+    source, target = problem.domains
+    whole, scored = subsample(*made(PAIR))
+    assert rows(problem) == rows(whole)
+    assert source.seen.all()
+    assert target.seen.sum() == 20
+    assert np.array_equal(target.Y, truth.Y[1] * target.seen[:, None])
+    assert (truth.scored[1] == scored.scored[1]).all()
+    assert again.domains[1].seen.sum() == 20
+    assert (again.domains[1].seen != target.seen).any()
+    assert np.flatnonzero(target.seen).tolist() == sorted(draw_labelled(80, 20, 0))
+
+
+def test_at_most_half_of_a_target_is_labelled():
+    subsample(*made(PAIR), labelled=40)
+    with pytest.raises(Unavailable, match="target has 80 documents, too few to label 41"):
+        subsample(*made(PAIR), labelled=41)
 
 
 def test_options_of_a_task_are_in_its_name():

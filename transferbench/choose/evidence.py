@@ -1,8 +1,8 @@
 """Evidence for the choice of a model: roles of models, thresholds, and regrets.
 
 The regrets are those of results/choice-settings/regret.csv, where the settings are chosen on other
-corpora, of results/choice/regret.csv without a shift, and of results/choice/labels.csv for labelled
-samples; a test compares them.
+corpora, of results/choice/regret.csv without a shift, and of results/choice-labels/labels.csv for
+labelled samples; a test compares them.
 """
 
 from dataclasses import dataclass

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Seed = Annotated[int, Ge(0), Lt(2**32)]
 #: As `policy.Rerun`, without importing it.
 Rerun = Literal["missing", "outdated", "all"]
+#: As `core.device.Device`, without importing it.
+Device = Literal["cpu", "cuda"]
 #: Type of `--repeats`.
 REPEATS = click.IntRange(1, 1000)
 
@@ -59,6 +61,10 @@ class Execution:
         "--rerun", type=click.Choice(get_args(Rerun)), default="outdated", show_default=True,
         help="Runs to perform: those without a result, also those whose data or code changed since "
         "(code in a file of yours always counts as changed), or all.",
+    )  # fmt: skip
+    device: Device = option(  # noqa: RUF009
+        "--device", type=click.Choice(get_args(Device)), default="cpu", show_default=True,
+        help="Compute on the processor or, with CuPy, on a GPU; for models that can: himls, himlsd."
     )  # fmt: skip
     dry_run: bool = option("--dry-run", is_flag=True, help="Only print what would run.")
 
@@ -99,7 +105,7 @@ class Execution:
             default = default_limits(run) if default_limits else alone
             memory = int((self.memory_limit or 0) * 2**30) or default.memory
             threads = self.threads or default.threads
-            return Limits(self.time_limit or default.seconds, memory, threads)
+            return Limits(self.time_limit or default.seconds, memory, threads, self.device)
 
         if self.rerun == "outdated" and any(has_untracked_code(run.model) for run in runs):
             message = "runs of your files are repeated: what they use may change"

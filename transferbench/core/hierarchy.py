@@ -15,9 +15,11 @@ fewest operations, see `core.losses`.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from transferbench.core.device import namespace
 from transferbench.core.losses import (
     Loss,
     Side,
@@ -93,8 +95,9 @@ class Stack:
             before, _ = around(R, level)
             common = self.terms[0].R[i].F
             tall = len(common) > common.shape[1]
-            num, den = np.zeros_like(R[level]), np.zeros_like(R[level])
-            rights = []
+            zeros_like = namespace(common).zeros_like
+            num, den = zeros_like(R[level]), zeros_like(R[level])
+            rights: list[Any] = []
             for term, weight, each in zip(self.terms, self.weights, M, strict=True):
                 if not weight:
                     continue
@@ -108,7 +111,7 @@ class Stack:
                 else:
                     den[rows] += chain_product([*A, *denominator, B])
             if rights:
-                den += chain_product([*before, common, np.asarray(sum(rights))])
+                den += chain_product([*before, common, sum(rights)])
             self.loss.step(R[level], num, den)
         self._set_R()
 
@@ -156,7 +159,7 @@ def blocks(n: int) -> Iterator[slice]:
 
 def next_layer_data(layer: Layer, alpha: float) -> Data:
     """Return the data of the layer above: M of this layer, where every row has labels."""
-    X = tuple(np.vstack(parts) for parts in zip(*layer.M, strict=True))
+    X = tuple(namespace(parts[0]).vstack(parts) for parts in zip(*layer.M, strict=True))
     p = len(layer.M[0][0])
     rows = tuple(slice(i * p, (i + 1) * p) for i in range(len(layer.M)))
     return Data(X, (rows,) * len(X), alpha)

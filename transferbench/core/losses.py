@@ -16,13 +16,14 @@ columns is then read in order, and only one of all rows out of order.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.linalg import multi_dot
 from scipy.special import wrightomega
 
+from transferbench.core.device import is_dense, namespace, on_host, to_host
 from transferbench.core.parallel import share
 from transferbench.core.scale import entries, inner, norm2
 from transferbench.problem import Matrix
@@ -31,12 +32,33 @@ from transferbench.problem import Matrix
 Factors: TypeAlias = list[np.ndarray]
 
 CHUNK = 2**16  # entries of rows of P at a time: with those of Q they fit a second-level cache
+GPU_CHUNK = 2**28  # likewise on a GPU, which needs large blocks
 TINY = float(np.finfo(np.float64).tiny)
 
 
 def chain_product(factors: Factors) -> np.ndarray:
     """Return the product of one or more factors, multiplied in the cheapest order."""
-    return factors[0] if len(factors) == 1 else multi_dot(factors)
+    if len(factors) == 1:
+        return factors[0]
+    if on_host(factors[0]):
+        return multi_dot(factors)  # type: ignore[no-any-return]
+    sizes = [len(factors[0]), *(F.shape[1] for F in factors)]  # CuPy has no multi_dot
+
+    @cache
+    def cheapest(i: int, j: int) -> tuple[int, int]:
+        """Return the operations and the last cut of the product of factors i to j − 1."""
+        if j == i + 1:
+            return 0, i
+        return min(
+            (cheapest(i, k)[0] + cheapest(k, j)[0] + sizes[i] * sizes[k] * sizes[j], k)
+            for k in range(i + 1, j)
+        )
+
+    def product(i: int, j: int) -> Any:
+        return factors[i] if j == i + 1 else product(i, k := cheapest(i, j)[1]) @ product(k, j)
+
+    found: np.ndarray = product(0, len(factors))
+    return found
 
 
 def around(factors: Factors, level: int) -> tuple[Factors, Factors]:
@@ -54,7 +76,8 @@ class Side:
     @cached_property
     def gram(self) -> np.ndarray:
         """FᵀF (k, k)."""
-        return np.asarray(self.F.T @ self.F)
+        square: np.ndarray = self.F.T @ self.F
+        return square
 
 
 class ViewTerm:
@@ -98,9 +121,10 @@ class ViewTerm:
     @cached_property
     def P(self) -> np.ndarray:
         """R_i M_i of every task, one below the other (n, q)."""
-        P = np.empty((self.X.shape[0], self.M[0].shape[1]), self.M[0].dtype)
+        xp = namespace(self.M[0])
+        P: np.ndarray = xp.empty((self.X.shape[0], self.M[0].shape[1]), self.M[0].dtype)
         for rows, R, M in zip(self.rows, self.R, self.M, strict=True):
-            np.matmul(R.F, M, out=P[rows])
+            xp.matmul(R.F, M, out=P[rows])
         return P
 
     @cached_property
@@ -126,7 +150,7 @@ class SquaresTerm(ViewTerm):
     @property
     def narrow(self) -> bool:
         """True if X is narrow."""
-        return isinstance(self.X, np.ndarray) and self.X.shape[1] <= self.C[0].shape[1]
+        return is_dense(self.X) and self.X.shape[1] <= self.C[0].shape[1]
 
     def share_first(self, other: Any) -> None:
         """Take the products with the first C from a term of the same X and C."""
@@ -135,12 +159,14 @@ class SquaresTerm(ViewTerm):
     @cached_property
     def XC(self) -> np.ndarray:
         """X times the first C."""
-        return np.asarray(self.X @ self.C[0])
+        product: np.ndarray = self.X @ self.C[0]
+        return product
 
     @cached_property
     def C_gram(self) -> np.ndarray:
         """The square of the first C."""
-        return np.asarray(self.C[0].T @ self.C[0])
+        square: np.ndarray = self.C[0].T @ self.C[0]
+        return square
 
     @cached_property
     def XQ(self) -> np.ndarray:
@@ -170,9 +196,9 @@ class SquaresTerm(ViewTerm):
             tasks = zip(self.rows, self.R, self.M, strict=True)
             nums = [chain_product([X[rows].T, R.F, M]) for rows, R, M in tasks]
             dens = [chain_product([Q, M.T, *self.R_gram(i), M]) for i, M in enumerate(self.M)]
-            num, den = (np.asarray(sum(parts)) for parts in (nums, dens))
+            num, den = (namespace(Q).asarray(sum(parts)) for parts in (nums, dens))
             return chain_product([*before, num, *after]), [chain_product([*before, den, *after])]
-        num = chain_product([*before, np.asarray(X.T @ self.P), *after])
+        num = chain_product([*before, X.T @ self.P, *after])
         return num, [chain_product([*before, Q]), chain_product([self.P.T @ self.P, *after])]
 
     def value(self) -> float:
@@ -195,24 +221,27 @@ class DivergenceTerm(ViewTerm):
     @cached_property
     def WQ(self) -> np.ndarray:
         """W Q (n, q)."""
-        return np.asarray(self.W @ self.Q)
+        product: np.ndarray = self.W @ self.Q
+        return product
 
     def numerator_denominator_P(self, i: int) -> tuple[Factors, Factors]:
         """Return factors of both for P of task i; their products are (n_i, q)."""
-        ones = np.ones((len(self.R[i].F), 1), self.Q.dtype)
+        ones = namespace(self.Q).ones((len(self.R[i].F), 1), self.Q.dtype)
         return [self.WQ[self.rows[i]]], [ones, self.Q.sum(axis=0, keepdims=True)]
 
     def numerator_denominator_C(self, level: int) -> tuple[np.ndarray, Factors]:
         """Return both for C of a level: a matrix, and factors whose product has its shape."""
         before, after = around(self.C, level)
-        left = chain_product([*before, np.ones((len(self.Q), 1), self.Q.dtype)])
+        ones = namespace(self.Q).ones((len(self.Q), 1), self.Q.dtype)
+        left = chain_product([*before, ones])
         right = chain_product([self.P.sum(axis=0, keepdims=True), *after])
-        return chain_product([*before, np.asarray(self.W.T @ self.P), *after]), [left, right]
+        return chain_product([*before, self.W.T @ self.P, *after]), [left, right]
 
     def value(self) -> float:
         """Return the loss."""
-        x, w = (np.ravel(entries(A)) for A in (self.X, self.W))
-        log = np.log(w, where=w > 0, out=np.zeros_like(w))
+        x, w = (entries(A).ravel() for A in (self.X, self.W))
+        xp = namespace(w)
+        log = xp.log(xp.where(w > 0, w, 1))
         P, Q = (F.sum(axis=0, dtype=np.float64) for F in (self.P, self.Q))
         return inner(x, log) - float(x.sum(dtype=np.float64)) + float(P @ Q)
 
@@ -229,9 +258,11 @@ def numerator_denominator_M(
 
 def entry_rows(X: Matrix) -> np.ndarray | None:
     """Return the row of each stored entry of a sparse X, of CSC the column; None for a dense X."""
-    if isinstance(X, np.ndarray):
+    if is_dense(X):
         return None
-    return np.repeat(np.arange(len(X.indptr) - 1), np.diff(X.indptr))
+    # CuPy repeats by numbers on the host only.
+    rows: np.ndarray = np.repeat(np.arange(len(X.indptr) - 1), np.diff(to_host(X.indptr)))
+    return namespace(X.indptr).asarray(rows)  # type: ignore[no-any-return]
 
 
 def divide_by_product(
@@ -246,7 +277,7 @@ def divide_by_product(
     rows
         `entry_rows(X)`.
     """
-    if rows is None or isinstance(X, np.ndarray):
+    if rows is None or is_dense(X):
         PQ = P @ Q.T
         return safe_divide(X, PQ), PQ
     PQ = sampled_product(*((P, Q) if X.format == "csr" else (Q, P)), rows, X.indices)
@@ -258,6 +289,12 @@ def sampled_product(
     P: np.ndarray, Q: np.ndarray, rows: np.ndarray, columns: np.ndarray
 ) -> np.ndarray:
     """Return P Qᵀ at the positions (rows, columns) only; P (n, q), Q (d, q)."""
+    if not on_host(P):
+        values = namespace(P).empty(len(rows), P.dtype)
+        step = max(1, GPU_CHUNK // P.shape[1])
+        for part in (slice(start, start + step) for start in range(0, len(rows), step)):
+            values[part] = (P[rows[part]] * Q[columns[part]]).sum(axis=1)
+        return values  # type: ignore[no-any-return]
     (P, up_P), (Q, up_Q) = _scale_up(P), _scale_up(Q)
     values = np.empty(len(rows), P.dtype)
     step = max(1, CHUNK // P.shape[1])
@@ -293,9 +330,10 @@ class Squares:
 
     def step(self, F: np.ndarray, num: np.ndarray, den: np.ndarray) -> None:
         """Update the factor F in place; num and den are overwritten."""
-        np.maximum(den, np.sqrt(np.finfo(den.dtype).tiny), out=den)
-        np.divide(num, den, out=num)
-        F *= np.sqrt(num, out=num)
+        xp = namespace(den)
+        xp.maximum(den, np.sqrt(np.finfo(den.dtype).tiny), out=den)
+        xp.divide(num, den, out=num)
+        F *= xp.sqrt(num, out=num)
         flush(F)
 
     def step_M(
@@ -348,9 +386,10 @@ class Divergence:
 
     def coupling_loss(self, M: list[np.ndarray]) -> float:
         """Return Σ_j D(M_j‖M_Y), where M_Y is the last of M."""
-        *views, Y = (np.maximum(m, TINY, dtype=np.float64) for m in M)
-        log = np.log(Y)
-        return sum(float(np.sum(view * (np.log(view) - log) - view + Y)) for view in views)
+        xp = namespace(M[-1])
+        *views, Y = (xp.maximum(m, TINY, dtype=np.float64) for m in M)
+        log = xp.log(Y)
+        return sum(float(xp.sum(view * (xp.log(view) - log) - view + Y)) for view in views)
 
 
 Loss: TypeAlias = Squares | Divergence
@@ -367,10 +406,12 @@ def _exact_coupling(a: np.ndarray, w: np.ndarray, P: np.ndarray, beta: float) ->
     With u = a / βH, the derivative is zero where u + log u = log(a / βP) + w / β. The solution u is
     Wright's omega function of the right-hand side. For a = 0, H = P exp(−w/β).
     """
-    a, w, P = (np.maximum(F, TINY, dtype=np.float64) for F in (a, w, P))
-    u = wrightomega(np.log(a) - np.log(P) - np.log(beta) + w / beta)
-    H = np.where(u > TINY, a / (beta * np.maximum(u, TINY)), P * np.exp(-w / beta))
-    return np.asarray(H)
+    xp = namespace(P)
+    a, w, P = (xp.maximum(F, TINY, dtype=np.float64) for F in (a, w, P))
+    right = xp.log(a) - xp.log(P) - np.log(beta) + w / beta
+    u = xp.asarray(wrightomega(to_host(right)))  # CuPy has no wrightomega
+    H: np.ndarray = xp.where(u > TINY, a / (beta * xp.maximum(u, TINY)), P * xp.exp(-w / beta))
+    return H
 
 
 def flush(factor: np.ndarray) -> np.ndarray:
@@ -384,4 +425,6 @@ def flush(factor: np.ndarray) -> np.ndarray:
 
 def safe_divide(num: np.ndarray, den: np.ndarray) -> np.ndarray:
     """Return num / den: finite where den is 0, and 0 where both are 0."""
-    return np.asarray(num / np.maximum(den, np.sqrt(np.finfo(den.dtype).tiny)))
+    least = np.sqrt(np.finfo(den.dtype).tiny)
+    quotient: np.ndarray = num / namespace(den).maximum(den, least)
+    return quotient

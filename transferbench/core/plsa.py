@@ -10,10 +10,12 @@ be split into views side by side, sparse or dense. r is as sparse as n; no large
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from transferbench.artefacts import artefact
+from transferbench.core.device import is_dense, namespace
 from transferbench.core.losses import divide_by_product, entry_rows, flush
 from transferbench.core.scale import entries, scale_to_one
 from transferbench.problem import Matrix
@@ -39,18 +41,20 @@ def plsa(
     Documents without words stay uniform. Compute in float64 if all counts are float64, otherwise
     in float32.
     """
+    xp = namespace(views[0])
     dtype = np.float64 if all(view.dtype == np.float64 for view in views) else np.float32
-    counts = [view.astype(dtype) for view in views]
-    counts = [N if isinstance(N, np.ndarray) else N.tocsc() for N in counts]  # see `core.losses`
+    counts: list[Any] = [view.astype(dtype) for view in views]
+    counts = [N if is_dense(N) else N.tocsc() for N in counts]  # see `core.losses`
     rows = [entry_rows(N) for N in counts]
     n, d = views[0].shape[0], sum(view.shape[1] for view in views)
     cuts = np.cumsum([view.shape[1] for view in views])[:-1]
-    empty = sum(np.asarray(view.sum(axis=1)).ravel() for view in views) == 0
-    T = np.full((n, topics), 1 / topics, dtype)
-    W = scale_to_one(np.random.default_rng(seed).random((d, topics)).astype(dtype), "columns")
+    empty = sum(xp.asarray(view.sum(axis=1)).ravel() for view in views) == 0
+    T: np.ndarray = xp.full((n, topics), 1 / topics, dtype)
+    random = np.random.default_rng(seed).random((d, topics)).astype(dtype)
+    W = scale_to_one(xp.asarray(random), "columns")
     trace: list[float] = []
     for step in range(max_iter + (tol is not None)):
-        parts = np.split(W, cuts)
+        parts = xp.split(W, cuts)
         views_parts_rows = zip(counts, parts, rows, strict=True)
         pairs = [divide_by_product(N, T, part, each) for N, part, each in views_parts_rows]
         if tol is not None and step:
@@ -58,7 +62,7 @@ def plsa(
             small = len(trace) > 1 and trace[-1] - trace[-2] < tol * abs(trace[-1])
             if small or step == max_iter:
                 break
-        by_document = np.zeros_like(T)
+        by_document = xp.zeros_like(T)
         for (ratio, _), part in zip(pairs, parts, strict=True):
             by_document += ratio @ part
             part *= ratio.T @ T
@@ -70,6 +74,5 @@ def plsa(
 
 def _likelihood(N: Matrix, P: np.ndarray) -> float:
     """Return Σ n(d,w) log P(w|d); P: P(w|d) at the entries of N."""
-    n_dw = entries(N)
-    log_P = np.log(P, dtype=np.float64, where=n_dw > 0, out=np.zeros(P.shape))
-    return float(np.vdot(n_dw, log_P))
+    n_dw, xp = entries(N), namespace(P)
+    return float(xp.vdot(n_dw, xp.log(xp.where(n_dw > 0, P, 1), dtype=np.float64)))

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.core.device import is_dense, namespace, on_host
 from transferbench.core.parallel import share, threads
 from transferbench.problem import Matrix, Problem
 
@@ -30,11 +31,11 @@ def scale_to_one(F: np.ndarray, axis: Normalize, *, fill: bool = False) -> np.nd
 
     A column or row of zeros stays zero or, with fill, becomes uniform.
     """
-    along = 0 if axis == "columns" else 1
+    along, xp = 0 if axis == "columns" else 1, namespace(F)
     # A product with ones is much faster than F.sum.
-    ones = np.ones(F.shape[along], F.dtype)
+    ones = xp.ones(F.shape[along], F.dtype)
     total = (ones @ F)[None] if axis == "columns" else (F @ ones)[:, None]
-    F *= 1 / np.where(total > 0, total, 1)
+    F *= 1 / xp.where(total > 0, total, 1)
     if fill:
         lines = F.T if axis == "columns" else F
         lines[total.ravel() == 0] = 1 / F.shape[along]
@@ -116,7 +117,8 @@ def drop_empty_columns(X: Matrix) -> Matrix:
 
 def entries(X: Matrix) -> np.ndarray:
     """Return the entries of a dense X or the stored entries of a sparse X, without a copy."""
-    return np.asarray(X.data if sp.issparse(X) else X)
+    values: np.ndarray = X if is_dense(X) else X.data
+    return values
 
 
 def norm2(X: Matrix) -> float:
@@ -125,7 +127,12 @@ def norm2(X: Matrix) -> float:
 
 
 def inner(A: np.ndarray, B: np.ndarray) -> float:
-    """Return ⟨A, B⟩: blocks are summed in the type of the arrays, their total in float64."""
+    """Return ⟨A, B⟩: blocks are summed in the type of the arrays, their total in float64.
+
+    On a GPU all is summed in float64.
+    """
+    if not on_host(A):
+        return float((A * B).sum(dtype=np.float64))
     order: Literal["C", "F"] = "F" if A.flags.f_contiguous else "C"
     a, b = A.ravel(order), B.ravel(order)
     step = 1 << 14

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from annotated_types import Gt, Lt
 
 from transferbench.data.text import Weighting, count, document_frequency, weight
+from transferbench.errors import Unavailable
 from transferbench.parameters import Count, CountOrZero
 from transferbench.problem import Domain, Family, Matrix, Problem, Truth
 
@@ -241,6 +242,8 @@ def subsample(
     unequal_in: UnequalIn = "target",
     halves: bool = False,
     unlabelled: bool = False,
+    labelled: CountOrZero = 0,
+    draw: CountOrZero = 0,
 ) -> tuple[Problem, Truth]:
     """Return a transfer problem with fewer documents or labels, in their order, and its truth.
 
@@ -264,26 +267,37 @@ def subsample(
         Random halves of the first labelled domain become source and target.
     unlabelled
         Hide the labels of all domains, for a problem of multi-task clustering.
+    labelled
+        So many documents of each target, drawn at random, whose labels are seen. They are scored
+        as all others, so only models that decide a document without its own label can be judged.
+    draw
+        Number of the draw of these documents.
 
     Raises
     ------
     ValueError
         For another family, a wrong option, or if a class would be empty.
+    Unavailable
+        If more than half of the documents of a target would be labelled.
     """
     if problem.family != "transfer":
-        options = "documents, class_sizes, unequal_in, halves and unlabelled"
+        options = "documents, class_sizes, unequal_in, halves, unlabelled, labelled and draw"
         raise ValueError(f"{options} are for transfer tasks, and this is one of {problem.family}")
     if unequal_in != "target" and not class_sizes:
         raise ValueError(f"unequal_in = {unequal_in} without class_sizes; expected both")
+    if labelled and unlabelled:
+        raise ValueError("labelled and unlabelled were both given; expected one")
+    if draw and not labelled:
+        raise ValueError(f"draw = {draw} without labelled; expected both")
     Y, seen = np.vstack(truth.Y), np.concatenate([domain.seen for domain in problem.domains])
     ends = np.cumsum([len(domain.seen) for domain in problem.domains])
     # Rows of all documents by domain.
     parts = dict(zip(truth.names, np.split(np.arange(len(Y)), ends[:-1]), strict=True))
     if halves:
-        labelled = next((rows for rows in parts.values() if seen[rows].all()), None)
-        if labelled is None:
+        source = next((rows for rows in parts.values() if seen[rows].all()), None)
+        if source is None:
             raise ValueError("halves = true for a task without a labelled domain")
-        order = np.random.default_rng(0).permutation(labelled)
+        order = np.random.default_rng(0).permutation(source)
         half = len(order) // 2
         parts = {"source": np.sort(order[:half]), "target": np.sort(order[half:])}
         seen[parts["target"]] = False
@@ -306,6 +320,11 @@ def subsample(
     Y, seen, names = Y[rows], seen[rows] & (not unlabelled), list(parts)
     family: Family = "clustering" if unlabelled else "transfer"
     scored = ~seen & Y.any(axis=1)
+    for number, name in enumerate(names) if labelled else ():
+        whole = np.flatnonzero((domain == number) & scored)
+        if len(whole) and 2 * labelled > len(whole):
+            raise Unavailable(f"{name} has {len(whole)} documents, too few to label {labelled}")
+        seen[whole[draw_labelled(len(whole), labelled, draw)] if len(whole) else whole] = True
     return split_by_domain(
         problem.name, family, problem.classes, names, domain, views, Y, seen, scored
     )
@@ -324,6 +343,11 @@ def permuted(problem: Problem, truth: Truth, seed: int) -> tuple[Problem, Truth]
         for parts in (truth.Y, truth.scored)
     )
     return replace(problem, domains=tuple(domains)), replace(truth, Y=Y, scored=scored)
+
+
+def draw_labelled(n: int, labelled: int, draw: int) -> np.ndarray:
+    """Return the positions of the labelled documents among the n of a target that are scored."""
+    return np.random.default_rng([draw, labelled]).choice(n, labelled, replace=False)
 
 
 def _draw(Y: np.ndarray, ratio: np.ndarray | None, documents: int) -> np.ndarray:

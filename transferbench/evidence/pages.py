@@ -9,7 +9,7 @@ from typing import Any, Self
 import pandas as pd
 
 from transferbench import experiments
-from transferbench.evidence import boards, claims, figures, regret, tables
+from transferbench.evidence import boards, claims, figures, labels, regret, tables
 from transferbench.evidence.boards import Board
 from transferbench.evidence.frame import (
     Cell,
@@ -128,6 +128,8 @@ class Evidence:
             pages[f"../{boards.FOLDER}/{self.experiment.name}"] = boards.page(self.board)
         if self.experiment.spec.regret:
             pages["regret"] = self._regret()
+        if self.experiment.spec.by_labels:
+            pages["labels"] = self._labels()
         return pages | ({"claims": self._claims()} if self.results else {})
 
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -139,6 +141,8 @@ class Evidence:
             frames[f"../{boards.FOLDER}/{self.experiment.name}"] = self.board.standings
         if self.experiment.spec.regret:
             frames["regret"] = regret.summary(self.experiment, self.cells)
+        if self.experiment.spec.by_labels:
+            frames["labels"] = labels.summary(self.experiment, self.cells)
         return frames
 
     def texts(self) -> dict[str, str]:
@@ -238,6 +242,14 @@ class Evidence:
         title = "choosing a method without labels of the target"
         links = {"All numbers, also on each corpus": "regret.csv"}
         return Page(self.experiment.name, title, blocks, links)
+
+    def _labels(self) -> Page:
+        frame = labels.summary(self.experiment, self.cells)
+        heads, *rows = labels.rows(self.experiment, frame)
+        title = "choosing a method by labelled documents of the target"
+        blocks: list[Block] = [words("labels", self.experiment.spec)]
+        blocks += [Table("Regret by labels", heads, rows), labels.reliability(frame)]
+        return Page(self.experiment.name, title, blocks, {"All numbers": "labels.csv"})
 
 
 def _regret_cell(line: Mapping[str, Any] | None) -> Value:

@@ -152,6 +152,8 @@ def validate(data: Any, lines: LineMap) -> Schema:
         errors.expect(spec.candidates, message, "regret")
     for key in ("proposed", "declared"):
         errors.check_known("column", getattr(spec, key), spec.columns, key)
+    if spec.by_labels:
+        errors.check_known("column", [spec.by_labels], spec.columns, "by_labels")
     if spec.board:
         errors.check_known("column", [spec.board], spec.columns, "board")
     for i, claim in enumerate(spec.claims):

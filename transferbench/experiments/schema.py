@@ -534,6 +534,11 @@ class Schema(StrictModel):
         the inherited one; any other key replaces it.
     board
         Rank the methods on the suite of tasks; the value is the column to compare them with.
+    by_labels
+        The column that is taken without labels of the target. Columns with the option `labelled`
+        are this method with a sample of labels, by which one of all methods is chosen. This needs
+        the decisions of the runs: those that another experiment has made without them do not
+        count, and `reproduce --rerun all` makes them again.
     control_of
         Name of an experiment, for instance on the data in another form, whose published values and
         tolerance this one has. The totals do not count its verdicts.
@@ -574,6 +579,7 @@ class Schema(StrictModel):
     columns: Annotated[dict[str, Column], MinLen(1)]
     extends: str = ""
     board: str = ""
+    by_labels: str = ""
     control_of: str = ""
     proposed: tuple[str, ...] = ()
     declared: tuple[str, ...] = ()
@@ -621,8 +627,8 @@ class Schema(StrictModel):
 
     @property
     def keeps_decisions(self) -> bool:
-        """True if a claim, also of another experiment, may be tested over the documents."""
-        return bool(self.claims or self.published) and not self.units
+        """True if a claim, also of another experiment, or `by_labels` may use the documents."""
+        return bool(self.by_labels or ((self.claims or self.published) and not self.units))
 
     @property
     def competitors(self) -> list[str]:

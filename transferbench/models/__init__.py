@@ -7,6 +7,8 @@ package.module:Name   an estimator of another package, see `external`
 path/to/file.py       a file with a function `fit`; the text FAMILY = "clustering" or "multilabel"
                       in it names another family than transfer
 
+A model whose file has the text DEVICES = ("cpu", "cuda") can compute on a GPU, see `core.device`.
+
 `load` alone runs code of a package or file; family and fingerprint are found without importing it.
 """
 
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 FAMILIES: tuple[Family, ...] = ("transfer", "clustering", "multilabel")
+#: In the text of a model's file: it can compute on a GPU, see `core.device`.
+ON_GPU = re.compile(r"^DEVICES = .*[\"']cuda[\"']", re.MULTILINE)
 FAMILY = re.compile(r"^FAMILY = [\"'](transfer|clustering|multilabel)[\"']", re.MULTILINE)
 
 
@@ -216,6 +220,20 @@ def check_fit(name: str, problem: Problem, fit: Fit) -> None:
             )
     if not np.isfinite(np.asarray(fit.trace, float)).all():
         raise ValueError(f"{name} returned an objective that is NaN or infinite.")
+
+
+def check_device(name: str, device: str) -> None:
+    """Raise UserError if a model cannot compute on this device; every model can on the host."""
+
+    def able(model: Model) -> bool:
+        return bool(ON_GPU.search(model.path.read_text(encoding="utf-8")))
+
+    if device != "cpu" and not able(get(name)):
+        names = [model.name for model in registry().values() if able(model)]
+        raise UserError(
+            f"{name} cannot compute on device {device}; expected one of {', '.join(names)}. "
+            "Perform runs of other models first, without --device: finished runs are kept."
+        )
 
 
 def check_family(name: str, family: str) -> None:

@@ -19,6 +19,7 @@ from annotated_types import Ge, Le, Lt
 
 from transferbench import models
 from transferbench.artefacts import Folder
+from transferbench.core.device import Device
 from transferbench.errors import Doubt
 from transferbench.fingerprint import PACKAGE, fingerprint, first_equal
 from transferbench.messages import printable
@@ -40,11 +41,15 @@ Documents = Mapping[tuple[str, str, str], np.ndarray]
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a run: seconds and bytes of memory (None: no limit), and threads (None: all)."""
+    """Limits of a run: seconds and bytes of memory (None: no limit), and threads (None: all).
+
+    And the device that it computes on, see `core.device`.
+    """
 
     seconds: float | None = 3600.0
     memory: int | None = None
     threads: int | None = 1
+    device: Device = "cpu"
 
 
 @dataclass(frozen=True)
@@ -137,7 +142,8 @@ class Record:
     code
         Fingerprint of the code of model and measures.
     versions
-        Python and libraries with their versions, as "python 3.11.7, numpy 2.4.6".
+        Python and libraries with their versions, as "python 3.11.7, numpy 2.4.6"; the GPU that it
+        computed on, too.
     finished
         When the run ended, ISO 8601, UTC, to the second.
     traceback

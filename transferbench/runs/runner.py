@@ -9,6 +9,7 @@ from typing import Any
 
 from transferbench import models, parameters, tasks
 from transferbench.artefacts import Folder
+from transferbench.core import device
 from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable
 from transferbench.runs import local, policy
@@ -72,7 +73,8 @@ def run(
     Raises
     ------
     UserError
-        If a model is not made for its task or records cannot be written.
+        If a model is not made for its task or device, if the device is missing or if records
+        cannot be written.
     """
     store = store or Store(settings.results, single=True)
     artefacts = _artefacts(settings)
@@ -101,6 +103,7 @@ def run(
                     models.check_family(run.model, built.facts.family)
                     if policy.decide(run, record, built.facts, rerun, published=published):
                         jobs.append(Job(run, built, limits(run), artefacts))
+                        models.check_device(run.model, jobs[-1].limits.device)
                         continue
                 elif record and record.done:
                     warnings.warn(f"{built.brief}; earlier results are kept", stacklevel=1)
@@ -109,6 +112,8 @@ def run(
             assert record
             bar.skip(run)
             add(run, record)
+        for name in {job.limits.device for job in jobs}:
+            device.check(name)
         for path in {file_of(job.run) for job in jobs}:
             store.check_writable(path)
         with closing(local.run_jobs(jobs, n_jobs, bar.update)) as ended:

@@ -14,6 +14,7 @@ from functools import cache
 import numpy as np
 
 from transferbench import artefacts, models, tasks
+from transferbench.core import device
 from transferbench.core.parallel import threads, use_threads
 from transferbench.errors import Doubt, Unavailable
 from transferbench.measures import ALL, correct, evaluate
@@ -41,10 +42,12 @@ def run_job(job: Job, send: Send) -> str:
     send: takes progress, a line `[iteration, planned]`.
     """
     limits = job.limits
-    record = replace(job.record("done"), versions=", ".join(map(" ".join, versions().items())))
+    libraries = [*map(" ".join, versions().items())]
+    record = replace(job.record("done"), versions=", ".join(libraries))
     warnings.formatwarning = _warning  # type: ignore[assignment]
     try:
-        with use_threads(limits.threads):
+        with use_threads(limits.threads), device.use_device(limits.device):
+            record = replace(record, versions=", ".join([*libraries, *device.description()]))
             if limits.memory is not None and sys.platform == "linux":
                 import resource
 
@@ -82,7 +85,8 @@ def _measure(record: Record, job: Job, send: Send) -> Record:
     problem, truth = tasks.read(job.built.path, run.task.order)
     models.load(run.model)
     watch = _Watch(job, truth, send)
-    with artefacts.use(job.artefacts) as costs:
+    # Artefacts are NumPy's arrays; on a GPU each run makes its own.
+    with artefacts.use(job.artefacts if job.limits.device == "cpu" else None) as costs:
         begin = costs.clock()
         fit = models.fit(run.model, problem, run.params, seed=run.seed, watch=watch)
         seconds = costs.clock() - begin

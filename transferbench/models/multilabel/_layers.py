@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
 from transferbench import measures
 from transferbench.artefacts import artefact
 from transferbench.core import hierarchy
+from transferbench.core.device import is_dense, namespace, to_device, to_host
 from transferbench.core.documents import split_rows, stack_labels, stack_matrices, stack_views
 from transferbench.core.hierarchy import Data, Layer, Stack
 from transferbench.core.losses import Loss
@@ -59,19 +60,21 @@ class LayerPlan:
         """Return R (n, p) and C (d_j, q) of each view X (n, d_j); level counts from 0."""
         n, dtype, p = views[0].shape[0], views[0].dtype, self.p[level]
         if self.start == "random":
-            R = self._random(n, p, dtype, stream=0)
+            R = namespace(views[0]).asarray(self._random(n, p, dtype, stream=0))
         else:
             R = self._topics(views, p)[0].astype(dtype)
         return R, [self.start_C(X, self.q[level], j) for j, X in enumerate(views)]
 
     def start_C(self, X: Matrix, q: int, view: int) -> np.ndarray:
         """Return C (d, q) for X (n, d), with scaled columns; each view has its own random start."""
+        xp = namespace(X)
         if self.start == "random":
-            C = self._random(X.shape[1], q, X.dtype, stream=1 + view)
+            C = xp.asarray(self._random(X.shape[1], q, X.dtype, stream=1 + view))
         else:
             C = self._topics([X], q)[1].astype(X.dtype)
-        size = C.sum(axis=0) if self.columns == "sum" else np.sqrt(np.sum(C * C, axis=0))
-        return np.asarray(C / np.where(size > 0, size, 1))
+        size = C.sum(axis=0) if self.columns == "sum" else xp.sqrt(xp.sum(C * C, axis=0))
+        scaled: np.ndarray = C / xp.where(size > 0, size, 1)
+        return scaled
 
     def _random(self, rows: int, columns: int, dtype: np.dtype, stream: int) -> np.ndarray:
         rng = np.random.default_rng([self.seed, stream])
@@ -81,7 +84,8 @@ class LayerPlan:
         """Return P(topic | row) (n, k) and P(column | topic) (d, k) of PLSA."""
         # Entries such as topic probabilities can be tiny; PLSA would divide by a fit of almost 0.
         counts = [view.copy() for view in views]
-        smallest = SMALL**2 * max(entries(view).max(initial=0) for view in views)
+        largest = [values.max() for values in map(entries, views) if values.size]
+        smallest = SMALL**2 * max([0, *largest])
         for view in counts:
             entries(view)[entries(view) < smallest] = 0
         T, W, _ = plsa(counts, k, max_iter=self.start_iter, seed=self.seed)
@@ -90,7 +94,7 @@ class LayerPlan:
 
 @dataclass(frozen=True)
 class Documents:
-    """Documents of all domains, one below the other.
+    """Documents of all domains, one below the other; on the host.
 
     Parameters
     ----------
@@ -139,15 +143,16 @@ def first_layer_data(
 ) -> tuple[Data, np.ndarray]:
     """Return the data of the first layer, and the order of its rows: in each task seen rows first.
 
-    X of all rows, and the labels of the rows that are seen (n,).
+    X of all rows, and the labels of the rows that are seen (n,), on the device of the block.
     """
     X, tasks = documents.X, documents.tasks
     order = np.concatenate([rows[np.argsort(~seen[rows], kind="stable")] for rows in tasks])
     Y = documents.Y[order][seen[order]]
     everyone = _slices([len(rows) for rows in tasks])
     labelled = _slices([int(seen[rows].sum()) for rows in tasks])
-    ordered = [x[order] if isinstance(x, np.ndarray) else x[order].tocsc() for x in X]
-    return Data((*ordered, Y), (everyone,) * len(X) + (labelled,), alpha), order
+    ordered = [x[order] if is_dense(x) else x[order].tocsc() for x in X]
+    matrices = tuple(map(to_device, (*ordered, Y)))
+    return Data(matrices, (everyone,) * len(X) + (labelled,), alpha), order
 
 
 def _slices(sizes: list[int]) -> tuple[slice, ...]:
@@ -160,13 +165,15 @@ def start_M(R: np.ndarray, X: Matrix, C: np.ndarray) -> np.ndarray:
 
     Algorithm 1, step 3, with a ridge: with more clusters than labels CᵀC has no inverse.
     """
+    xp = namespace(R)
 
-    def inverse(F: np.ndarray) -> np.ndarray:
-        G = np.asarray(F.T @ F, np.float64)
-        return np.linalg.inv(G + (SMALL * np.trace(G) / len(G) or 1.0) * np.eye(len(G)))
+    def inverse(F: np.ndarray) -> Any:
+        G = xp.asarray(F.T @ F, np.float64)
+        return xp.linalg.inv(G + (SMALL * xp.trace(G) / len(G) or 1.0) * xp.eye(len(G)))
 
     M = inverse(R) @ (R.T @ (X @ C)) @ inverse(C)
-    return np.asarray(np.maximum(M, SMALL * np.abs(M).mean() or SMALL), R.dtype)
+    M = xp.asarray(xp.maximum(M, SMALL * xp.abs(M).mean() or SMALL), R.dtype)
+    return M  # type: ignore[no-any-return]
 
 
 def make_layer(data: Data, R: np.ndarray, C: list[np.ndarray]) -> Layer:
@@ -215,8 +222,8 @@ def train(
     layers: list[Layer] = []
 
     def scores() -> np.ndarray:
-        F = np.empty_like(documents.Y)
-        F[order] = np.vstack(hierarchy.predict(layers))
+        F, parts = np.empty_like(documents.Y), hierarchy.predict(layers)
+        F[order] = to_host(namespace(parts[0]).vstack(parts))
         return F
 
     def repeat(sweep: Callable[[Stack], None], stack: Stack, times: int, last: bool) -> None:
@@ -226,7 +233,8 @@ def train(
                 on_sweep(iteration, stack, scores())
 
     single = len(plan.p) == 1
-    layer_data, R, C = data, start[0][order], [c.copy() for c in start[1]]
+    R = start[0][namespace(start[0]).asarray(order)]
+    layer_data, C = data, [c.copy() for c in start[1]]
     for level in range(len(plan.p)):
         if level:
             layer_data = hierarchy.next_layer_data(layers[-1], alpha)
@@ -278,7 +286,7 @@ def fit_stack(
     FloatingPointError
         If the objective is not finite.
     """
-    start = plan.start_factors(documents.X, 0)
+    start = plan.start_factors([*map(to_device, documents.X)], 0)
     sweeps = plan.pretrain if len(plan.p) == 1 else plan.finetune
     trace: list[float] = []
 

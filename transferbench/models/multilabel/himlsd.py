@@ -27,6 +27,9 @@ from transferbench.models.multilabel._layers import Columns, Documents, LayerPla
 from transferbench.parameters import Count, Fraction, Precision, Weight
 from transferbench.problem import Fit, Problem, Watch
 
+#: For `--device`, see `core.device`.
+DEVICES = ("cpu", "cuda")
+
 
 def fit(
     problem: Problem,
