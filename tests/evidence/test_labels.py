@@ -85,7 +85,7 @@ def test_regrets_are_those_of_the_models_that_samples_choose(shown):
 
 def test_the_page_has_the_mean_over_corpora_and_the_worst_task(shown):
     file, cells = shown
-    evidence = pages.Evidence.of(file, cells)
+    evidence = pages.Evidence.from_cells(file, cells)
     text = evidence.texts()["labels.md"]
     assert "accuracy of the best of the single methods" in text
     table = labels.summary(file, cells)
