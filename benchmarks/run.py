@@ -56,9 +56,7 @@ if __name__ == "__main__":
     own.parent.mkdir(exist_ok=True)
     machine.MachineCollection.get_machine_file_path = staticmethod(lambda: str(own))
     described = machine.Machine.get_defaults() | {"machine": given.machine, "os": platform.system()}
-    asv(
-        "machine", "--yes", *(part for name in described for part in (f"--{name}", described[name]))
-    )
+    machine.MachineCollection.save(given.machine, described)
     head = subprocess.run(
         ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True
     ).stdout.strip()

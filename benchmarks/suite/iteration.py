@@ -82,6 +82,22 @@ class Iteration:
     track_iteration_seconds.unit = "seconds"
 
 
+class Machine:
+    """What the limit of an iteration is computed from."""
+
+    def track_memory_rate(self) -> float:
+        """Rate at which a large array is copied, read and written."""
+        return memory_rate() / 1e9
+
+    track_memory_rate.unit = "GB/s"
+
+    def track_product_rate(self) -> float:
+        """Rate of a product of two large matrices in float32."""
+        return product_rate() / 1e9
+
+    track_product_rate.unit = "GFLOP/s"
+
+
 class Fit:
     """A complete fit from the built task, with graphs and starting values."""
 

@@ -195,24 +195,30 @@ with open(out, "w", newline="") as file:
 """
 
 
+#: Runs Python with the arguments and prints its seconds and memory. It is a small process between:
+#: the peak of a child is at least what its parent had when it started it.
+MEASURED = """
+import resource, subprocess, sys
+nowhere = dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)
+subprocess.run([sys.executable, *sys.argv[1:]], check=True, **nowhere)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+"""
+
+
 def run(arguments: list[object], target: Path, out: Path) -> dict[str, float]:
     """Run Python with one thread; return its CPU seconds and peak memory, and the accuracy."""
-    process = subprocess.Popen(
-        [sys.executable, *map(str, arguments)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-    )
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, arguments
+    command = [sys.executable, "-c", MEASURED, *map(str, arguments)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    seconds, mebibytes = map(float, done.stdout.split())
     true, decided = (
         [row[column] for row in csv.DictReader(path.open(newline="", encoding="utf-8"))]
         for path, column in ((target, "label"), (out, "predicted"))
     )
     return {
-        "seconds": used.ru_utime + used.ru_stime,
-        "MiB": used.ru_maxrss / 1024,
+        "seconds": seconds,
+        "MiB": mebibytes,
         "accuracy": float(np.mean([a == b for a, b in zip(true, decided, strict=True)])),
     }
 
