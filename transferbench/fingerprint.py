@@ -56,7 +56,15 @@ def first_equal(model: str, code: str) -> str:
     The proofs are lines of EQUAL_CODE, see `evidence.restamp`. Without one, return the fingerprint
     itself.
     """
-    return _equal_code().get((model, code), code)
+    known = _equal_code()
+    while (model, code) in known:  # two chains of proofs may have been joined
+        code = known[model, code]
+    return code
+
+
+def is_first(model: str, code: str) -> bool:
+    """Return True if other code of a model was proved equal to this one."""
+    return any(key[0] == model and first == code for key, first in _equal_code().items())
 
 
 @cache

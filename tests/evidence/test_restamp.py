@@ -168,12 +168,15 @@ def test_proofs_are_read_by_model_and_code(tmp_path, monkeypatch):
     file.write_text(
         '{"models": {"lr": {"code": "a", "equal": "b"}}}\n'
         '{"models": {"lr": {"code": "a", "equal": "c"}, "nmf": {"code": "x", "equal": "b"}}}\n'
+        '{"models": {"lr": {"code": "first", "equal": "a"}}}\n'
     )
     monkeypatch.setattr(fingerprint, "EQUAL_CODE", file)
     fingerprint._equal_code.cache_clear()
     try:
         asked = [("lr", "a"), ("lr", "b"), ("lr", "c"), ("lr", "d"), ("nmf", "b"), ("svm", "b")]
         found = [fingerprint.first_equal(*each) for each in asked]
-        assert found == ["a", "a", "a", "d", "x", "b"]
+        assert found == ["first", "first", "first", "d", "x", "b"]
+        assert fingerprint.is_first("lr", "first")
+        assert not fingerprint.is_first("lr", "x")
     finally:
         fingerprint._equal_code.cache_clear()

@@ -239,10 +239,11 @@ def since(cell: Cell, data: str) -> dict[str, str]:
         code = cell.records[0].run.code
     except UserError:  # the file of the model is elsewhere
         code = "unknown"
+    made_by = {record.equal_code for record in cell.records if record.code}
     not_built = "task not built here; `transferbench run` builds it"
     return {
         "data": "" if reported(cell, "data") == [data] else f"now {data}" if data else not_built,
-        "code": "" if reported(cell, "code") == [code] else f"now {code}",
+        "code": "" if made_by == {code} else f"now {code}",
         "versions": ", ".join(changed),
     }
 

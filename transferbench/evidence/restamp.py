@@ -175,9 +175,10 @@ def prove(
     for code in (was, is_now):
         if "error" in code:
             raise UserError(f"the code of the models is not known: {code['error']}.")
+    was = {model: fingerprint.first_equal(model, code) for model, code in was.items()}
     changed = {model: code for model, code in was.items() if code != is_now[model]}
     chosen = {
-        model: variants((r for r in by_model[model] if r.code == code), max_seconds)
+        model: variants((r for r in by_model[model] if r.equal_code == code), max_seconds)
         for model, code in changed.items()
     }
     bar = tqdm(total=sum(len(runs) for runs, _ in chosen.values()), leave=False, disable=None)
@@ -190,7 +191,7 @@ def prove(
                 difference = difference or _difference(record, old, new)
                 same_scores &= old.get("scores") == new.get("scores")
                 bar.update()
-            lines = sum(record.code == changed[model] for record in by_model[model])
+            lines = sum(record.equal_code == changed[model] for record in by_model[model])
             codes = changed[model], is_now[model]
             yield Proof(model, *codes, lines, len(runs), tuple(skipped), difference, same_scores)
 
@@ -262,12 +263,17 @@ def _git(root: Path, *arguments: str) -> str:
 
 
 def line(proofs: Sequence[Proof], base: str, commit: str) -> str:
-    """Return the line of equal_code.jsonl for the models that were proved equal."""
-    models = {
-        proof.model: {"code": proof.base, "equal": proof.now, "runs": proof.compared}
-        for proof in proofs
-        if not proof.difference
-    }
+    """Return the line of equal_code.jsonl for the models that were proved equal.
+
+    If the present code was proved equal to other code before, the code of `base` joins that.
+    """
+    models = {}
+    for proof in proofs:
+        if not proof.difference:
+            first, equal = proof.base, proof.now
+            if fingerprint.is_first(proof.model, proof.now):
+                first, equal = equal, first
+            models[proof.model] = {"code": first, "equal": equal, "runs": proof.compared}
     date = datetime.now(UTC).strftime("%Y-%m-%d")
     return json.dumps({"base": base, "commit": commit, "date": date, "models": models})
 

@@ -58,7 +58,7 @@ def decide(
         return "no curve"
     if rerun == "missing" or published:
         return ""
-    if record.code != run.code:
+    if record.equal_code != run.code:
         return "other code"
     if facts is not None and record.data != facts.key:
         return "other data"

@@ -198,6 +198,11 @@ class Record:
         return printable(_adapter().dump_json(self, exclude_defaults=True).decode())
 
     @property
+    def equal_code(self) -> str:
+        """The first fingerprint that was proved equal to `code`; see `Run.code`."""
+        return first_equal(self.model, self.code)
+
+    @property
     def done(self) -> bool:
         """True if the run finished and was scored."""
         return self.status == "done"
