@@ -6,6 +6,7 @@ is the accuracy of the best single method on a task less that of the chosen one.
 """
 
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
                 }
             )
         lines += [
-            where | {"labels": m} | pd.DataFrame(draws).mean().to_dict()
+            where | {"labels": m} | {name: fmean(each[name] for each in draws) for name in draws[0]}
             for m, draws in drawn.items()
         ]
     columns = ["task", "corpus", *spec.variants, "labels", "regret"]
