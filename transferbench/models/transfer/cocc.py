@@ -204,8 +204,8 @@ def _word_start(mass: np.ndarray, k: int) -> np.ndarray:
         in_class = best == label
         if in_class.any():
             edges = np.quantile(strength[in_class], np.arange(1, clusters[label]) / clusters[label])
-            place = np.searchsorted(edges, strength[in_class], side="right")
-            words[in_class] = clusters[:label].sum() + place
+            quantile = np.searchsorted(edges, strength[in_class], side="right")
+            words[in_class] = clusters[:label].sum() + quantile
     return words
 
 

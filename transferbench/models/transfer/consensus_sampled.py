@@ -1,11 +1,11 @@
 """Consensus, sampled: consensus at the class shares of some labelled documents of the target.
 
     min over classes a(i)   −Σ_i Σ_m w_m q_m(i, a(i))   s.t.  π_c n documents have a(i) = c
-    π = (counts + 5 · found) / (m + 5)
+    π = (counts + 5 · unlabelled) / (m + 5)
 
-Members, places q and weights w are those of `consensus`, which uses no label of a target. Only the
-shares π (c,) come from the m labelled documents of a target: from their numbers of each class, and
-the shares that `consensus` found without labels. A labelled document is decided at the shares
+Members, ranks q and weights w are those of `consensus`, which uses no label of a target. Only the
+shares π (c,) come from the m labelled documents of a target: from their number in each class, and
+from `unlabelled`, the shares of the decisions of `consensus` without labels. A labelled document is decided at the shares
 without its own label, so its decision is evidence of the accuracy on others. A target without
 labelled documents is decided as by `consensus`.
 
@@ -23,7 +23,7 @@ from transferbench.core.priors import whole_counts
 from transferbench.models.transfer import consensus
 from transferbench.problem import Domain, Fit, Problem
 
-#: Documents that the shares found without labels count for.
+#: Number of documents that the shares without labels count as.
 WEIGHT = 5.0
 
 
@@ -42,8 +42,8 @@ def fit(problem: Problem, *, seed: int = 0) -> Fit:
     """
     # Artefacts are shared by tasks that differ in their labelled documents.
     hidden = replace(problem, name="", domains=tuple(map(_without_labels, problem.domains)))
-    found, area = _consensus(hidden, seed)
-    scores, remaining = [], iter(found)
+    target_scores, area = _consensus(hidden, seed)
+    scores, remaining = [], iter(target_scores)
     for domain, target in zip(problem.domains, hidden.domains, strict=True):
         if domain.seen.all():
             scores.append(domain.Y)
