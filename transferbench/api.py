@@ -150,7 +150,7 @@ def compare(
         A random sample of the targets with labels, as `--label-sample` writes it: it gives the
         class shares, and the model.
     **reading
-        How to read the files, such as text="body"; see `userdata.documents.Reading`.
+        How to read the files, such as text="body"; see `userdata.documents.ReadOptions`.
 
     Returns
     -------
@@ -165,7 +165,7 @@ def compare(
     from transferbench.choose.evidence import REFERENCE
     from transferbench.choose.fits import choose_family, model_names, plan
     from transferbench.choose.session import Session
-    from transferbench.userdata.documents import Reading
+    from transferbench.userdata.documents import ReadOptions
 
     models = [models] if isinstance(models, str) else models
     of_files = problem is None and source and target
@@ -174,7 +174,7 @@ def compare(
         raise UserError(f"expected {expected}.")
     truth = None
     if problem is None:
-        how = Reading(**parameters.resolve(Reading.__init__, reading, "compare"))  # type: ignore[arg-type]
+        how = ReadOptions(**parameters.resolve(ReadOptions.__init__, reading, "compare"))  # type: ignore[arg-type]
         family = choose_family(models, True, how.separator)
         session = Session.of_files(
             *([n] if isinstance(n, str) else n for n in (source, target)),

@@ -18,7 +18,7 @@ from transferbench.choose.evidence import NO_CONFIDENCE
 from transferbench.choose.fits import FitPlan, plan
 from transferbench.parameters import Params
 from transferbench.problem import Family, Problem, Truth
-from transferbench.userdata.documents import Documents, Labels, Reading, find_domains
+from transferbench.userdata.documents import Documents, Labels, ReadOptions, find_domains
 from transferbench.userdata.load import load
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Session:
         labels: Labels = "any",
         label_file: Path | None = None,
         options: Params,
-        reading: Reading = Reading(),
+        reading: ReadOptions = ReadOptions(),
         clusters: int = 0,
     ) -> Self:
         """Plan the fits, then find and read the files: reading large ones takes long.
@@ -92,7 +92,7 @@ class Session:
         plans = plan(family, names, params, repeats=repeats, seed=seed)
         loaded = load(
             find_domains(sources), find_domains(targets), family=family,
-            labels="none" if label_file else labels, options=options, reading=reading,
+            labels="none" if label_file else labels, options=options, read_options=reading,
             clusters=clusters, label_file=label_file,
         )  # fmt: skip
         return cls(

@@ -17,7 +17,7 @@ from transferbench.cli._terminal import echo
 from transferbench.errors import UserError
 from transferbench.files import file_mode
 from transferbench.messages import counted
-from transferbench.userdata.documents import Labels, Reading, find_domains
+from transferbench.userdata.documents import Labels, ReadOptions, find_domains
 
 if TYPE_CHECKING:
     from transferbench.choose.advice import Choice
@@ -84,7 +84,7 @@ class Files:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UserData(Reading, Files):
+class UserData(ReadOptions, Files):
     """Values of all options; those of Files come first in the help."""
 
     @property

@@ -206,7 +206,7 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
             errors.append(error)
     every = [reported for of_paper in papers.values() for reported in of_paper]
     if not every:
-        raise SeveralErrors.of(errors or [no_runs(results)])
+        raise SeveralErrors.combine(errors or [no_runs(results)])
     is_user = all(reported.name in user_names for reported in every)
     suites = [(one, boards.table(one.evidence.board)) for one in every if one.evidence.board]
     suites.sort(key=lambda suite: -len(suite[1].rows))

@@ -64,7 +64,7 @@ class ErrorList:
     def combined(self) -> UserError:
         """Return one error for all mistakes, in the order of their lines."""
         ordered = sorted(self.by_line, key=lambda mistake: mistake[0])
-        return SeveralErrors.of([error for _, error in ordered])
+        return SeveralErrors.combine([error for _, error in ordered])
 
 
 def _type_mistakes(error: ValidationError, lines: LineMap) -> Iterator[tuple[str, Keys]]:

@@ -5,9 +5,9 @@
 
 Members, ranks q and weights w are those of `consensus`, which uses no label of a target. Only the
 shares π (c,) come from the m labelled documents of a target: from their number in each class, and
-from `unlabelled`, the shares of the decisions of `consensus` without labels. A labelled document is decided at the shares
-without its own label, so its decision is evidence of the accuracy on others. A target without
-labelled documents is decided as by `consensus`.
+from `unlabelled`, the shares of the decisions of `consensus` without labels. A labelled document is
+decided at the shares without its own label, so its decision is evidence of the accuracy on others.
+A target without labelled documents is decided as by `consensus`.
 
 A method of this project, see `choose.sample`.
 """
