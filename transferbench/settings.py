@@ -2,8 +2,8 @@
 
 Later sources override earlier ones: built-in defaults; the environment variables
 TRANSFERBENCH_DATA, TRANSFERBENCH_RESULTS, TRANSFERBENCH_MIRROR, TRANSFERBENCH_OFFLINE,
-TRANSFERBENCH_MAX_SIZE and TRANSFERBENCH_MAX_ARTEFACTS; the command line. White space separates mirrors in the
-environment; name a path with a space by --mirror.
+TRANSFERBENCH_MAX_SIZE and TRANSFERBENCH_MAX_ARTEFACTS; the command line. White space separates
+mirrors in the environment; name a path with a space by --mirror.
 """
 
 import os

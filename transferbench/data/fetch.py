@@ -171,12 +171,12 @@ class Members(Url):
             If that fails.
         """
         packed = io.BytesIO()
-        with tempfile.NamedTemporaryFile() as whole:
-            whole.writelines(_at_most(MAX_SIZE, super().blocks()))
-            whole.flush()
+        with tempfile.NamedTemporaryFile() as archive:
+            archive.writelines(_at_most(MAX_SIZE, super().blocks()))
+            archive.flush()
             try:
                 with tarfile.open(fileobj=packed, mode="w:gz") as tar:
-                    for name, content in members(Path(whole.name)):
+                    for name, content in members(Path(archive.name)):
                         if match := re.fullmatch(self.pattern, name):
                             info = tarfile.TarInfo(match[1])
                             info.size = len(content)

@@ -160,8 +160,8 @@ def check_fit(model: str, problem: Problem, params: Mapping[str, Any], fit: Fit)
     for target in problem.targets if model in NO_TRANSFER else ():
         if len(target.seen) < consensus.FEW:
             continue
-        alone = replace(problem, domains=(*problem.sources, target))
-        area = consensus.area(consensus.sampled(alone, SAMPLE, 0), 0)
+        single = replace(problem, domains=(*problem.sources, target))
+        area = consensus.area(consensus.sampled(single, SAMPLE, 0), 0)
         if area >= DIFFERENT:
             why = f"a classifier tells its documents from these, area under the curve {area:.2f}"
             text = f"the source differs ({why}), and this model does not transfer"

@@ -90,19 +90,19 @@ def fit(
     diagnostics: dict[str, float] = {"alike": 0.0}
 
     def score(i: int, target: Domain) -> np.ndarray:
-        alone = replace(problem, domains=(*problem.sources, target))
-        part = sampled(alone, sample, seed)
+        single = replace(problem, domains=(*problem.sources, target))
+        part = sampled(single, sample, seed)
         areas.append(area(part, seed))
         if prior == "agreed" and (areas[-1] < alike or len(target.seen) < FEW):
             diagnostics["alike"] += 1
-            return svm.fit(alone).scores[-1]
+            return svm.fit(single).scores[-1]
         if prior == "agreed":
             agreed.append(agreed_shares(part, strength, width, seed))
             shares = agreed[-1].shares
         else:
             prior_shares = priors.by_domain[i]
             shares = equal if prior_shares is None else prior_shares
-        return decide(alone, members(alone, seed), shares)
+        return decide(single, members(single, seed), shares)
 
     scores = score_targets(problem, score)
     diagnostics["area"] = min(areas)

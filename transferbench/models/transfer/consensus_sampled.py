@@ -66,12 +66,12 @@ def by_shares(
     problem: Problem, target: Domain, seed: int = 0
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return the function from shares (c,) to the scores (n, c) of `consensus` on a target."""
-    alone = replace(problem, domains=(*problem.sources, target))
-    members, n = _members(alone, seed), len(target.seen)
+    single = replace(problem, domains=(*problem.sources, target))
+    members, n = _members(single, seed), len(target.seen)
 
     @functools.cache
     def by_counts(counts: tuple[int, ...]) -> np.ndarray:
-        return _decided(alone, members, np.array(counts) / n)
+        return _decided(single, members, np.array(counts) / n)
 
     return lambda shares: by_counts(tuple(whole_counts(shares, n).tolist()))
 
@@ -88,6 +88,8 @@ def at_sample(
     ----------
     scores
         (n, c) those without labels.
+    Y
+        (n, c) labels, zero outside the sample.
     rows
         (n,) the documents of the sample.
     decide
