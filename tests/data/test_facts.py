@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from conftest import make_problem
 
 from transferbench.data.facts import Facts
@@ -18,6 +19,12 @@ def test_facts_in_json_come_back_and_have_no_family():
         *("classes", "documents", "per_class", "features", "nonzeros", "weight", "digest", "files")
     ]
     assert "files" not in Facts.from_problem(*make_problem()).to_json()
+
+
+def test_the_old_name_of_from_problem_works_and_warns():
+    built = make_problem()
+    with pytest.warns(FutureWarning, match="from_problem"):
+        assert Facts.of(*built) == Facts.from_problem(*built)
 
 
 def test_facts_depend_on_positions_labels_and_weights():
