@@ -66,7 +66,7 @@ def test_a_dry_run_without_data_fetches_nothing(call, home):
     header, line = out.splitlines()
     assert (code, err) == (0, "")
     assert header.split() == ["task", "model", "seed"]
-    assert line.split() == [*"gtl/comp-vs-rec lr none to run: no result yet".split()]
+    assert line.split() == [*["gtl/comp-vs-rec", "lr", "none", "to", "run:", "no", "result", "yet"]]
     assert not home.data.exists()
 
 

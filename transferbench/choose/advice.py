@@ -54,7 +54,7 @@ class Choice:
     accuracy: tuple[float, float, float] | None = None
 
 
-def refuse(why: str) -> Choice:
+def no_recommendation(why: str) -> Choice:
     """Return the choice of no model."""
     return Choice(None, ("Recommended: no model.", f"Why: {why}.", LABEL), _evidence())
 
@@ -74,25 +74,27 @@ def choose(problem: Problem, compared: ComparedModel) -> Choice:
     """Return the choice from the fits of the recommended model, or none."""
     if not compared.fits or compared.worthless:
         why = "; ".join(doubt.text for doubt in compared.doubts if doubt.worthless)
-        return refuse(f"{RECOMMENDED}: {why}")
+        return no_recommendation(f"{RECOMMENDED}: {why}")
     if why := _outside(problem):
-        return refuse(why)
-    signs = compared.fits[0].diagnostics
-    agreement = signs.get("agreement")
+        return no_recommendation(why)
+    diagnostics = compared.fits[0].diagnostics
+    agreement = diagnostics.get("agreement")
     if agreement is not None and agreement < WEAK_AGREEMENT:
-        return refuse(
+        return no_recommendation(
             f"the methods agree too little to trust one ({agreement:.2f}, below {WEAK_AGREEMENT})"
         )
     if agreement is not None:
         why = f"its members agree on the class shares ({agreement:.2f}; {WEAK_AGREEMENT} is needed)"
-        if signs["alike"]:
-            of_targets = f"{signs['alike']:.0f} of {len(problem.targets)} targets"
+        if diagnostics["alike"]:
+            of_targets = f"{diagnostics['alike']:.0f} of {len(problem.targets)} targets"
             why += f", and {of_targets} look like the source"
-    elif signs["alike"]:
+    elif diagnostics["alike"]:
         why = "source and target look alike, so it decides as the SVM"
     else:
         why = "its decisions have the class shares of its parameter prior"
-    regrets = [r for name, r in REGRETS.items() if (name == "no shift") == bool(signs["alike"])]
+    regrets = [
+        r for name, r in REGRETS.items() if (name == "no shift") == bool(diagnostics["alike"])
+    ]
     least, most = min(r.mean for r in regrets), max(r.mean for r in regrets)
     points = f"{least:.0f} to {most:.0f}" if len(regrets) > 1 else f"{most:.1f}"
     expect = (
@@ -114,7 +116,7 @@ def choose_by_sample(compared: Mapping[str, ComparedModel], sample: Truth) -> Ch
     names = [name for name, model in compared.items() if model.fits and not model.worthless]
     names.sort(key=lambda name: name != RECOMMENDED)
     if not names:
-        return refuse("the results of all models are worthless")
+        return no_recommendation("the results of all models are worthless")
     judged = judge({name: compared[name].fits[0] for name in names}, sample)
     (best, right), *others = judged.right.items()
     m = judged.documents

@@ -17,7 +17,10 @@ QUICK = {
     "multilabel": ("linear-svm", "tram", "ml-knn"),
 }
 #: Family without a recommendation → what its models give, and one of them.
-UNADVISED = {"multilabel": ("several labels", "linear-svm"), "clustering": ("clusters", "lskmtc")}
+WITHOUT_RECOMMENDATION = {
+    "multilabel": ("several labels", "linear-svm"),
+    "clustering": ("clusters", "lskmtc"),
+}
 #: Models whose scores do not rank documents: on some tasks of the experiment `choice` the least
 #: confident tenth is right more often. They get no confidence.
 NO_CONFIDENCE = ("cocc",)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from transferbench.choose.evidence import QUICK, RECOMMENDED, UNADVISED
+from transferbench.choose.evidence import QUICK, RECOMMENDED, WITHOUT_RECOMMENDATION
 from transferbench.cli._options import completing, model_names, option, passing
 from transferbench.cli._terminal import echo
 from transferbench.errors import UserError
@@ -124,7 +124,7 @@ def to_fit(user: UserData, *, labelling: bool = False) -> list[str]:
 
     clusters = user.family == "clustering"
     if user.auto and (clusters or (labelling and user.family != "transfer")):
-        what, example = UNADVISED[user.family]
+        what, example = WITHOUT_RECOMMENDATION[user.family]
         remedy = f"name one, as in --model {example} (`transferbench list models`)"
         raise UserError(f"no model is recommended for {what}; {remedy}.")
     if clusters or (labelling and not user.auto):

@@ -157,7 +157,7 @@ def _combinations(
 
 
 def _is_small(documents: str, experiment: Experiment, row: str) -> bool:
-    """True if the number, or else the smallest domain of the dataset, is below MIN_EVIDENCE."""
+    """Return True if the number, or else the smallest domain of the dataset, is below MIN_EVIDENCE."""
     number = int(documents) if documents.isdecimal() else experiment.least_documents(row)
     return number is not None and number < MIN_EVIDENCE
 

@@ -85,7 +85,10 @@ class PendingExperiment:
     def write(self, records: Store, write_pages: WritePages) -> list[Path]:
         """Write the file of runs and the pages made of it; return the paths of the pages.
 
-        Raise UserError if a file cannot be written.
+        Raises
+        ------
+        UserError
+            If a file cannot be written.
         """
         planned = {run: self.records[run] for run in self.runs}
         if not self.experiment.spec.keeps_decisions:
@@ -145,9 +148,9 @@ class Batch:
     @cached_property
     def store(self) -> Store:
         """All finished runs in the folder of results, and the committed ones of extended suites."""
-        planned = [each.experiment for each in self.pending]
-        own = [each for each in planned if each.name not in experiments.names()]
-        committed = self._committed(each.spec.extends for each in own)
+        planned = [pending.experiment for pending in self.pending]
+        of_user = [file for file in planned if file.name not in experiments.names()]
+        committed = self._committed(file.spec.extends for file in of_user)
         return Store(self.settings.results, committed=committed)
 
     def _committed(self, names: Iterable[str]) -> list[Path]:
@@ -158,7 +161,7 @@ class Batch:
     @cached_property
     def first_of(self) -> dict[Run, PendingExperiment]:
         """The first experiment that plans each run: its file takes the record."""
-        return {run: each for each in reversed(self.pending) for run in each.runs}
+        return {run: pending for pending in reversed(self.pending) for run in pending.runs}
 
     def file_of(self, run: Run) -> Path:
         """Return the file of a run's record."""
@@ -203,9 +206,9 @@ class Batch:
         plan["seconds"] = plan["seconds"].fillna(by_task).where(plan["todo"])
         plan["unknown"] = plan["todo"] & plan["seconds"].isna()
         columns = ["todo", "finished", "seconds", "guessed", "unknown"]
-        names = [each.name for each in self.pending]
+        names = [pending.name for pending in self.pending]
         expected = plan.groupby("experiment")[columns].sum().reindex(names, fill_value=0)
-        self.pending.sort(key=lambda each: expected["seconds"][each.name])
+        self.pending.sort(key=lambda pending: expected["seconds"][pending.name])
         seconds = plan["seconds"].where(plan["todo"], 0.0)
         by_run = {run: s for run, s in zip(runs, seconds, strict=True) if not math.isnan(s)}
         return expected, f"{counted(len(names), 'experiment')}: {_summary(expected)}", by_run
@@ -239,7 +242,7 @@ class Batch:
                 if pending.add(run, record, id(record) in earlier):
                     for path in write(pending):
                         say(path)
-                    ended = sum(not each.waiting for each in self.pending)
+                    ended = sum(not pending.waiting for pending in self.pending)
                     say(f"{pending}{f' ({ended} of {len(self.pending)})' if several else ''}")
 
         ordered = dict.fromkeys(run for pending in self.pending for run in pending.runs)

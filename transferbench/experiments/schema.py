@@ -466,6 +466,11 @@ class Claim(StrictModel):
     read_with: dict[str, str] = Field(default_factory=dict)
 
     @property
+    def by_us(self) -> bool:
+        """True for a claim of ours, False for one of the paper."""
+        return self.own is not None
+
+    @property
     def origin(self) -> str:
         """The place in the paper, or that the claim is ours and when it was written."""
         return f"ours, written {self.own}" if self.own else self.place

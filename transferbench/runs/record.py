@@ -36,7 +36,7 @@ Number = Annotated[int, Ge(0), Lt(2**53)]
 #: Task, model, parameters (as JSON) and seed of a run.
 Identity = tuple[str, str, str, int | None]
 #: A value of each scored document (n,), by task, digest of the data, and domain.
-Documents = Mapping[tuple[str, str, str], np.ndarray]
+CorrectDocuments = Mapping[tuple[str, str, str], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ class Record:
         """The identity of the run."""
         return _identity(self.task, self.model, self.params, self.seed)
 
-    def correct(self, only: str | None = None) -> Documents:
+    def correct(self, only: str | None = None) -> CorrectDocuments:
         """Return 1 for each right and 0 for each wrong document: of one domain, or of each."""
         return {
             (self.task, self.data, domain): np.unpackbits(
