@@ -42,8 +42,8 @@ def command(
         raise UserError(f"{file.name}: name a row and a column; {known}.")
     cells = read_cells(file, settings.with_runs(file.name) / file.name)
     cell = explain.find(file, cells, row, column, x)
-    found = explain.describe_cell(file, cell)
-    echo(found.pop("title"))
+    facts = explain.describe_cell(file, cell)
+    echo(facts.pop("title"))
     if not math.isnan(cell.published):
         compared = file.spec.control_of or file.name
         printed = experiments.PUBLISHED.fullmatch(compared)
@@ -51,7 +51,7 @@ def command(
         echo("\nWhy it may differ from print:")
         _echo_named(explain.why(file, cells, cell, findings))
         echo("\nWhat it is:")
-    _echo_named(found)
+    _echo_named(facts)
     task = cell.records[0].run.task
     built = task.built_path(settings).is_file()
     digest = tasks.ensure_built(task, settings).facts.key if built else ""

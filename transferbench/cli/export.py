@@ -82,8 +82,8 @@ def _write(view: Matrix, path: Path, form: str) -> None:
     elif form == "svmlight":
         dump_svmlight_file(X, np.zeros(X.shape[0]), str(path), zero_based=False)
     else:
-        entries = X.tocoo()
-        table = {"row": entries.row, "column": entries.col, "value": entries.data}
+        triples = X.tocoo()
+        table = {"row": triples.row, "column": triples.col, "value": triples.data}
         pd.DataFrame(table).to_csv(path, index=False)
 
 
@@ -93,8 +93,8 @@ def _labels(classes: tuple[str, ...], domain: str, Y: np.ndarray, rows: np.ndarr
     import pandas as pd
 
     padded = np.column_stack([Y[rows], ~Y[rows].any(axis=1)])  # the last column: no class
-    places, columns = padded.nonzero()
+    positions, columns = padded.nonzero()
     names = np.array([*classes, ""], object)
     return pd.DataFrame(
-        {"domain": domain, "row": rows.nonzero()[0][places], "class": names[columns]}
+        {"domain": domain, "row": rows.nonzero()[0][positions], "class": names[columns]}
     )

@@ -172,13 +172,26 @@ class Batch:
         return self.first_of[run].experiment.spec.limits.each()
 
     def forecast(self, rerun: Rerun) -> tuple[pd.DataFrame, str, dict[Run, float]]:
-        """Return the forecast of each experiment, a sentence about all, and the seconds by run.
+        """Forecast the runs to do, and sort the experiments, the quickest first.
 
-        The frame has todo and finished runs, seconds of one core for the runs to do of which
-        earlier runs are known, how many of these are guessed, and the number of unknown others. A
-        model without earlier runs is guessed to take the median of the others on its task. Finished
-        runs take no seconds, unknown ones are left out. Also sort the experiments, the quickest
-        first, so that failures come early.
+        Seconds are those of earlier runs of the model. A model without earlier runs is guessed to
+        take the median of the other models on its task.
+
+        Parameters
+        ----------
+        rerun
+            Which runs to do; see `runs.policy`.
+
+        Returns
+        -------
+        forecast : DataFrame
+            A row for each experiment: the numbers of runs to do (`todo`) and `finished`, the
+            `seconds` of one core for the runs to do, the number of runs whose seconds are
+            `guessed`, and the number of runs of `unknown` seconds, which are left out of the sum.
+        sentence : str
+            A sentence about all experiments.
+        seconds : dict
+            Seconds by run: 0 for finished runs; unknown ones are left out.
         """
         files = self.store.files
         earlier = set(self._committed(pending.name for pending in self.pending)).difference(files)
