@@ -23,8 +23,8 @@ def entry() -> NoReturn:
         sys.stdout.flush()
     except (AttributeError, OSError):  # closed or full, which `invoke` has reported
         sys.stdout = None  # else Python flushes it again at exit
-    # If Ctrl-C interrupted an exec or eval, which dataclasses use, CPython exits by SIGINT and ignores
-    # the exit code; exec("") clears that flag.
+    # If Ctrl-C interrupted an exec or eval, which dataclasses use, CPython exits by SIGINT and
+    # ignores the exit code; exec("") clears that flag.
     exec("")
     sys.exit(code)
 

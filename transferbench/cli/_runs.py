@@ -131,7 +131,7 @@ class Execution:
             if first := shorten(record.output.strip().partition("\n")[0]):
                 once.say(f"{run.model} printed: {first} (more in the output of its record)")
             if record.status not in ("done", "unavailable"):
-                say(f"{record.status}: {run}: {record.reason}", err=True)
+                say(f"{record.status}: {run}: {record.failure}.", err=True)
             on_record(run, record)
 
         return runner.run(

@@ -105,7 +105,7 @@ def _rows(records: Sequence[Record]) -> tuple[list[list[str]], dict[str, Experim
         of_model = list(group)
         done = [record for record in of_model if record.done]
         if not done:
-            reason = f"{of_model[0].status}: {of_model[0].reason}"
+            reason = f"{of_model[0].status}: {of_model[0].failure}"
             rows.append([model, "", "none", "", *["" for _ in others], "0", "", reason])
             continue
         seconds = f"{fmean(record.seconds or 0 for record in done):.2f}"

@@ -169,7 +169,7 @@ class Batch:
 
     def limits(self, run: Run) -> Limits:
         """Return the limits that a run's experiment states."""
-        return self.first_of[run].experiment.spec.limits.each()
+        return self.first_of[run].experiment.spec.limits.of_run()
 
     def forecast(self, rerun: Rerun) -> tuple[pd.DataFrame, str, dict[Run, float]]:
         """Forecast the runs to do, and sort the experiments, the quickest first.

@@ -30,6 +30,16 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 Status = Literal["done", "failed", "crashed", "timeout", "memory", "unavailable", "missing"]
+#: What to do about a run that is not done, for people; the reason of the record says what happened.
+ADVICE: dict[Status, str] = {
+    "done": "",
+    "failed": "try other parameters, or read the traceback in its line of runs.jsonl",
+    "crashed": "read its output in its line of runs.jsonl, or run fewer at a time by --jobs",
+    "timeout": "allow more by --time-limit, or choose parameters that take less time",
+    "memory": "allow more by --memory-limit, or run fewer at a time by --jobs",
+    "unavailable": "`fetch --dry-run` shows where data come from, `doctor` which libraries are missing",
+    "missing": "perform it by `transferbench run` or `reproduce`",
+}
 #: A measure; sums of the explained variance are rounded.
 Score = Annotated[float, Ge(-1e-9), Le(1 + 1e-9)]
 Number = Annotated[int, Ge(0), Lt(2**53)]
@@ -201,6 +211,11 @@ class Record:
     def done(self) -> bool:
         """True if the run finished and was scored."""
         return self.status == "done"
+
+    @property
+    def failure(self) -> str:
+        """Why the run is not done, and what to do; empty if it is done."""
+        return "; ".join(filter(None, (self.reason.rstrip("."), ADVICE[self.status])))
 
     @cached_property
     def run(self) -> Run:
