@@ -16,7 +16,7 @@ from transferbench.settings import Settings
 @click.argument("experiment", shell_complete=completing(experiment_names))
 @click.argument("row", required=False)
 @click.argument("column", required=False)
-@click.option("--x", type=float, default=None, help="Place on a figure's x axis.")
+@click.option("--x", type=float, default=None, help="Position on a figure's x axis.")
 @click.pass_obj
 def command(
     settings: Settings, /, experiment: str, row: str | None, column: str | None,

@@ -88,7 +88,7 @@ def _write(view: Matrix, path: Path, form: str) -> None:
 
 
 def _labels(classes: tuple[str, ...], domain: str, Y: np.ndarray, rows: np.ndarray) -> pd.DataFrame:
-    """Return domain, row and class of the rows (n,) of Y (n, c); an empty class for one without."""
+    """Return domain, row and class for each label of the rows (n,) of Y (n, c); "" for no label."""
     import numpy as np
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Boards: the methods of a suite of tasks ranked.
+"""Boards: rankings of the methods on a suite of tasks.
 
 A suite is an experiment with the key `board`, or one that extends it. Corpora are its groups of
 rows, or without groups the datasets of the tasks. They weigh equally, and every interval is the 95

@@ -1,4 +1,4 @@
-"""Claims of the papers, judged by our runs: holds, fails or undetermined, with the numbers.
+"""Judge the claims of the papers by our runs: they hold, fail or are undetermined.
 
 The tests (see `stats`) are fixed by the kind of predicate, before anything is run. A claim on every
 row holds if the test of every row is significant; it fails if one row shows the contrary. A claim

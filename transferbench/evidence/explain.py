@@ -1,4 +1,4 @@
-"""One number of a table or figure explained: its runs, and what has changed since."""
+"""Explain one number of a table or figure: its runs, and what has changed since."""
 
 import math
 import re

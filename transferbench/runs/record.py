@@ -37,7 +37,7 @@ ADVICE: dict[Status, str] = {
     "crashed": "read its output in its line of runs.jsonl, or run fewer at a time by --jobs",
     "timeout": "allow more by --time-limit, or choose parameters that take less time",
     "memory": "allow more by --memory-limit, or run fewer at a time by --jobs",
-    "unavailable": "`fetch --dry-run` shows where data come from, `doctor` which libraries are missing",
+    "unavailable": "`fetch --dry-run` shows where data come from, `doctor` what is missing",
     "missing": "perform it by `transferbench run` or `reproduce`",
 }
 #: A measure; sums of the explained variance are rounded.
