@@ -31,10 +31,10 @@ def test_many_names_are_not_listed_where_a_command_lists_them():
 
 def test_several_errors_are_told_once_each():
     one, two = UserError("a"), UserError("b")
-    assert SeveralErrors.of([one, UserError("a")]) is one
-    both = SeveralErrors.of([one, two, one])
+    assert SeveralErrors.combine([one, UserError("a")]) is one
+    both = SeveralErrors.combine([one, two, one])
     assert both.args == ("a", "b")
-    assert SeveralErrors.of([both, UserError("c")]).args == ("a", "b", "c")
+    assert SeveralErrors.combine([both, UserError("c")]).args == ("a", "b", "c")
 
 
 def test_an_unavailable_file_has_a_short_message_and_reaches_another_process():

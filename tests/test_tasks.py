@@ -63,7 +63,11 @@ def test_a_written_task_is_read_unchanged(tmp_path, dense):
     assert sp.issparse(problem.domains[0].X) is not dense
     assert problem.classes == built[0].classes
     assert truth.names == built[1].names
-    assert Facts.of(problem, truth) == Facts.of(*built) == tasks.read_facts(tmp_path / "task.npz")
+    assert (
+        Facts.from_problem(problem, truth)
+        == Facts.from_problem(*built)
+        == tasks.read_facts(tmp_path / "task.npz")
+    )
 
 
 def test_a_task_is_built_once(own, home):
@@ -77,7 +81,7 @@ def test_facts_are_read_without_the_matrices(own, home, monkeypatch):
     task = tasks.Task.parse("own/small")
     facts = tasks.ensure_built(task, home).facts  # builds the task
     assert own.BUILT == [40]
-    assert facts == Facts.of(*tasks.load(task, home))
+    assert facts == Facts.from_problem(*tasks.load(task, home))
     assert facts.family == "transfer"
     monkeypatch.setattr(tasks, "read", None)
     assert tasks.ensure_built(task, home).facts == facts

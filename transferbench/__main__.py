@@ -7,13 +7,13 @@ from typing import NoReturn
 
 
 def entry() -> NoReturn:
-    """Run the program and exit; with 130, 143 or 129 after Ctrl-C, SIGTERM or SIGHUP."""
+    """Run the program and exit: with code 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP."""
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, signal.SIGTERM)  # Windows has no SIGHUP
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as with nohup
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP
             signal.signal(number, _interrupt)
     try:
-        from transferbench.cli import invoke  # after the handlers, as it takes a while
+        from transferbench.cli import invoke  # slow, so the handlers are set before
 
         code = invoke()
     except KeyboardInterrupt as error:  # during the import, or a second one
@@ -22,15 +22,15 @@ def entry() -> NoReturn:
     try:
         sys.stdout.flush()
     except (AttributeError, OSError):  # closed or full, which `invoke` has reported
-        sys.stdout = None  # else Python tries once more
-    # After an interrupt inside exec or eval, which dataclasses and others use, Python would end by
-    # SIGINT whatever the code is; it forgets that when it next runs a text.
+        sys.stdout = None  # else Python flushes it again at exit
+    # If Ctrl-C interrupted an exec or eval, which dataclasses use, CPython exits by SIGINT and
+    # ignores the exit code; exec("") clears that flag.
     exec("")
     sys.exit(code)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    """Handle a signal that ends the program as Ctrl-C is handled."""
+    """Raise KeyboardInterrupt for a signal that ends the program."""
     raise KeyboardInterrupt(number)
 
 

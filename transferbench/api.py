@@ -25,8 +25,8 @@ def load_task(name: str, **options: Any) -> tuple[Problem, Truth]:
     name
         Name of the task (`transferbench list tasks`), or path of your own files.
     **options
-        Options of the dataset (`transferbench describe comp-vs-rec`), and order: a number above 0
-        permutes the documents of each domain.
+        Options of the dataset (`transferbench describe comp-vs-rec`). The option `order`, a number
+        above 0, permutes the documents of each domain.
 
     Returns
     -------
@@ -48,11 +48,11 @@ def load_task(name: str, **options: Any) -> tuple[Problem, Truth]:
 def fit(
     model: str, problem: Problem, *, seed: int = 0, watch: Watch | None = None, **params: Any
 ) -> Fit:
-    """Fit a model by name; return scores (n, c) of each domain and the trace of the objective.
+    """Fit a model by name.
 
         result = transferbench.fit("gcmf", problem, seed=0, k=64)
 
-    Warn of data in an unusual scale.
+    Data in an unusual scale give a warning.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def fit(
     Returns
     -------
     Fit
-        Scores of each domain and the trace of the objective.
+        Scores (n, c) of each domain, and the trace of the objective.
 
     Raises
     ------
@@ -86,10 +86,19 @@ def fit(
 def resolve(model: str, family: Family, params: Params) -> Params:
     """Return all parameters of a model for problems of a family.
 
+    Parameters
+    ----------
+    model
+        Name of the model.
+    family
+        Family of the problems.
+    params
+        Given parameters; the others have the paper's values.
+
     Raises
     ------
     UserError
-        As for `fit`.
+        For an unknown model or parameter, an invalid value, or a model of another family.
     """
     models.check_family(model, family)
     return parameters.resolve(models.load(model), params, model)
@@ -98,8 +107,15 @@ def resolve(model: str, family: Family, params: Params) -> Params:
 def evaluate(fit: Fit, truth: Truth) -> dict[str, dict[str, float]]:
     """Return the measures of each scored domain: {'target': {'accuracy': 0.99, 'f1': 0.99}}.
 
-    All are fractions between 0 and 1. Several multi-label domains also have "all", for their
-    documents together.
+    Measures are fractions from 0 to 1. For several multi-label domains, "all" has the measures of
+    all their documents together.
+
+    Parameters
+    ----------
+    fit
+        Scores of each domain.
+    truth
+        Labels of each domain.
 
     Raises
     ------
@@ -127,14 +143,16 @@ def compare(
         print(table, table.attrs["recommendation"])
         transferbench.compare("amazon/books-vs-dvd", models=["gcmf"], repeats=3)
 
-    Only the sources' labels are used; labels of a target add measures, unless they are a sample.
-    Logistic regression and the recommended model are always compared. A multi-label model, or
-    problem, compares multi-label models, and none is recommended.
+    Models use only the labels of sources. If a target has labels, measures are added; they do not
+    affect the recommendation. A labelled sample does. Logistic regression and the model that may be
+    recommended are always compared. With a multi-label problem, or if the first model is
+    multi-label, multi-label models are compared, and none is recommended.
 
     Parameters
     ----------
     problem
-        A problem, with its truth or without, or the name of a task; or else source and target.
+        A problem, a pair of problem and truth, or the name of a task. Leave it out to give source
+        and target.
     source, target
         Files as on the command line.
     models
@@ -143,14 +161,14 @@ def compare(
         {model: {name: value}}; {"consensus": {"prior": "equal"}} states that the classes of the
         target have equal shares.
     repeats
-        Seeds of random models.
+        Number of seeds of random models.
     options
-        Of the task that the files make (`transferbench describe own`).
+        Options of the task that is made of the files (`transferbench describe own`).
     labels
-        A random sample of the targets with labels, as `--label-sample` writes it: it gives the
-        class shares, and the model.
+        File of a random sample of the targets with labels, as `--label-sample` writes it. It gives
+        the class shares and chooses the model.
     **reading
-        How to read the files, such as text="body"; see `userdata.documents.Reading`.
+        How to read the files, such as text="body"; see `userdata.documents.ReadOptions`.
 
     Returns
     -------
@@ -165,7 +183,7 @@ def compare(
     from transferbench.choose.evidence import REFERENCE
     from transferbench.choose.fits import choose_family, model_names, plan
     from transferbench.choose.session import Session
-    from transferbench.userdata.documents import Reading
+    from transferbench.userdata.documents import ReadOptions
 
     models = [models] if isinstance(models, str) else models
     of_files = problem is None and source and target
@@ -174,9 +192,9 @@ def compare(
         raise UserError(f"expected {expected}.")
     truth = None
     if problem is None:
-        how = Reading(**parameters.resolve(Reading.__init__, reading, "compare"))  # type: ignore[arg-type]
+        how = ReadOptions(**parameters.resolve(ReadOptions.__init__, reading, "compare"))  # type: ignore[arg-type]
         family = choose_family(models, True, how.separator)
-        session = Session.of_files(
+        session = Session.from_files(
             *([n] if isinstance(n, str) else n for n in (source, target)),
             names=model_names(family, models), family=family, params=params or {}, repeats=repeats,
             label_file=Path(labels) if labels else None, options=options or {}, reading=how,
@@ -194,7 +212,7 @@ def compare(
 
 
 def results(name: str) -> DataFrame:
-    """Return the observations of an experiment, from its runs.
+    """Return the results of an experiment's runs as a table.
 
         table = transferbench.results("gtl-table3")
         table[table.chosen].groupby(["row", "column"]).value.mean()  # the published table's cells
@@ -208,7 +226,7 @@ def results(name: str) -> DataFrame:
     Returns
     -------
     DataFrame
-        A row for each planned run and scored domain; of a curve, one for each iteration.
+        A row for each planned run and scored domain and, for a curve, each iteration.
 
     Raises
     ------
@@ -219,10 +237,11 @@ def results(name: str) -> DataFrame:
     -----
     The columns are those of a line of runs.jsonl, and
 
-    - experiment, row, column: the place in the published table or figure. A column whose setting is
-      chosen in several ways appears once for each, as in the table.
-    - x: the place on the figure's x axis; NaN in a table and for level lines.
-    - setting: NAME=VALUE of the column's grid; chosen: True if the table shows this setting.
+    - experiment, row, column: position in the published table or figure. A column whose setting is
+      chosen in several ways appears several times, as in the table.
+    - x: position on the figure's x axis; NaN in a table and for level lines.
+    - setting: NAME=VALUE of the column's grid.
+    - chosen: True if the table shows this setting.
     - domain: the scored domain; empty if the run did not finish.
     - measure, value: in the table's unit; NaN if the run did not finish.
     - status: done, failed, crashed, timeout, memory, unavailable, or missing (not run).

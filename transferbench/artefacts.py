@@ -6,9 +6,9 @@ stored and reused; elsewhere the decorator only calls it. The key of a result is
     name and code of the function │ every argument: arrays by type, layout and content
     versions of libraries and processor, on which rounding depends
 
-so an artefact never becomes stale, and equal content shares it whatever the task or model. Files
-are in the format of `npz`. One that is missing, damaged or cannot be read is made again. If it
-cannot be written, nothing is stored.
+so an artefact never becomes stale, and tasks and models with equal content share it. Files are in
+the format of `npz`. A missing, damaged or unreadable file is made again. If a file cannot be
+written, nothing is stored.
 
 Times include the cost of reused artefacts, see `ArtefactCosts`.
 """
@@ -56,7 +56,7 @@ class Folder:
     path
         The folder.
     max_bytes
-        Size of all its artefacts at most; the oldest are deleted first.
+        Largest size of all its artefacts; the oldest are deleted first.
     """
 
     path: Path
@@ -105,14 +105,14 @@ def artefact(function: Callable[P, R]) -> Callable[P, R]:
     Parameters
     ----------
     function
-        Its arguments and its result are of the types that `npz.write_arrays` takes. It must not
-        change the arguments. Arrays of the result must be new and contiguous, and its dataclasses
-        names of the function's module.
+        Its arguments and its result are of types that `npz.write_arrays` accepts. It must not
+        change the arguments. Arrays of the result must be new and contiguous; dataclasses of the
+        result must be names in the function's module.
 
     Returns
     -------
     Callable
-        The function, which takes a stored result if there is one.
+        The function, which returns a stored result if there is one.
     """
 
     @wraps(function)
@@ -159,7 +159,7 @@ def environment() -> list[str]:
 
 
 def installed(*names: str) -> dict[str, str]:
-    """Return the versions of those of these libraries that are installed."""
+    """Return the versions of the libraries that are installed, by name."""
     versions = {}
     for name in names:
         with suppress(PackageNotFoundError):
@@ -218,7 +218,7 @@ class _Cache:
 
 
 def _write(folder: Folder, name: str, result: Any, cost: float) -> None:
-    """Write an artefact, and remove the oldest until the others have room."""
+    """Write an artefact; remove the oldest ones until all fit into the folder."""
     with writing(folder.path / name) as temporary:
         npz.write_arrays(temporary, None, (result, cost, peak_mib() or 0.0))
         if temporary.stat().st_size > folder.max_bytes:

@@ -1,4 +1,4 @@
-"""The results of an experiment in one zip: `transferbench share` and `verify`."""
+"""Write and read a zip with the results of an experiment, for `share` and `verify`."""
 
 import io
 import re
@@ -18,10 +18,22 @@ PAGES = (".csv", ".md", ".svg")
 
 
 def pack(experiment: Experiment, results: Path) -> bytes:
-    """Return a zip with the experiment, its runs and pages, BibTeX, and its models' own files.
+    """Return a zip with an experiment, its runs and pages, BibTeX, and the files of its models.
 
-    Paths of models' files become their names. Equal results give equal bytes. Raise UserError if
-    there are no results, or if the file of a model has changed since.
+    In the zip, a path of a model's file becomes its name. Equal results give equal bytes.
+
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    results
+        Folder of results.
+
+    Raises
+    ------
+    UserError
+        If there are no results, if the file of a model has changed since the runs, or if two models
+        have files of the same name.
     """
     folder, board = results / experiment.name, results / FOLDER / experiment.name
     records = store.read(folder / store.NAME).values()
@@ -38,21 +50,31 @@ def pack(experiment: Experiment, results: Path) -> bytes:
             raise UserError(f"{model}: another model's file has this name; rename one.")
         files = {n: text.replace(model.encode(), file.name.encode()) for n, text in files.items()}
         files[f"models/{file.name}"] = file.read_bytes()
-    files["citation.bib"] = citing.of_experiments([experiment]).encode()
+    files["citation.bib"] = citing.bibtex_of([experiment]).encode()
     packed = io.BytesIO()
     with ZipFile(packed, "w") as archive:
         for name, text in sorted(files.items()):
-            info = ZipInfo(name)  # of 1980, so that equal files have equal bytes
+            info = ZipInfo(name)  # dated 1980, so that equal files give equal bytes
             info.create_system, info.external_attr = 3, (stat.S_IFREG | 0o644) << 16
             archive.writestr(info, text, ZIP_DEFLATED)
     return packed.getvalue()
 
 
 def unpack(path: Path, results: Path) -> str:
-    """Write the experiment and the runs of a zip to a folder of results; return their name.
+    """Write the contents of a zip to a folder of results; return the name of the experiment.
 
-    The files of models are written beside them, and named there. Raise UserError if the file is no
-    zip of `pack`.
+    Parameters
+    ----------
+    path
+        A zip that `pack` made.
+    results
+        The folder. Files of models are written to it, too, and their paths replace their names in
+        the experiment and its runs.
+
+    Raises
+    ------
+    UserError
+        If the file is no such zip.
     """
     folder = results / path.stem
     if not experiments.NAME.fullmatch(path.stem):

@@ -1,7 +1,7 @@
-"""BibTeX of the suite, and of the papers and the data behind experiments, tasks and models.
+"""BibTeX of transferbench, and of the papers and the data behind experiments, tasks and models.
 
-Papers are entries of references.bib: those with the title of an experiment's paper, and those whose
-keywords have the name of a model or dataset. Data are the original files of tasks.
+Papers are entries of references.bib, found by the title of an experiment's paper, or by the name of
+a model or dataset among their keywords. Data are the original files of tasks.
 """
 
 import re
@@ -26,34 +26,51 @@ REPOSITORY = re.compile(r"https://raw\.githubusercontent\.com/([^/]+/[^/]+)/([^/
 
 
 def bibtex(name: str, results: Path) -> str:
-    """Return the entries for an experiment, a paper's short name, a dataset, a task or a model.
+    """Return the entries for a name; the last one is always that of transferbench.
 
-    An empty name stands for the suite alone, whose entry is always the last. results: folder with
-    the user's own experiments. Raise UserError for an unknown name.
+    Parameters
+    ----------
+    name
+        Name of an experiment, a paper, a dataset, a task or a model; "" for transferbench alone.
+    results
+        Folder with the user's experiments.
+
+    Raises
+    ------
+    UserError
+        For an unknown name.
     """
     available = {*experiments.names(), *experiments.user_names(results)}
-    if named := [each for each in experiments.expand([name]) if each in available]:
-        return of_experiments([experiments.load(each, results) for each in named])
+    if cited := [known for known in experiments.expand([name]) if known in available]:
+        return bibtex_of([experiments.load(known, results) for known in cited])
     if name in models.registry() or not name:
-        return _entries([name], [])
+        return _bibtex_entries([name], [])
     if name in datasets.modules():
-        return _entries([], datasets.modules()[name].FILES.values())
+        return _bibtex_entries([], datasets.modules()[name].FILES.values())
     with suppress(UserError):
-        return _entries([], tasks.original_files(tasks.Task.parse(name)).values())
+        return _bibtex_entries([], tasks.original_files(tasks.Task.parse(name)).values())
     registries = (experiments.papers(), models.registry(), datasets.modules(), datasets.tasks())
     every_name = available.union(*registries)
     raise unknown("name", name, every_name, "See `transferbench list`.")
 
 
-def of_experiments(cited: Sequence[Experiment]) -> str:
-    """Return the entries of the papers and the data of experiments, and of the suite."""
+def bibtex_of(cited: Sequence[Experiment]) -> str:
+    """Return the entries of the papers and data of experiments, and of transferbench."""
     planned = {run.run.task: None for experiment in cited for run in experiment.runs(1)}
     files = [file for task in planned for file in tasks.original_files(task).values()]
-    return _entries([experiment.spec.paper.title for experiment in cited], files)
+    return _bibtex_entries([experiment.spec.paper.title for experiment in cited], files)
 
 
-def _entries(names: Iterable[str], files: Iterable[fetch.File]) -> str:
-    """Return the entries of papers by title or keyword, and of the datasets of original files."""
+def _bibtex_entries(names: Iterable[str], files: Iterable[fetch.File]) -> str:
+    """Return the entries of papers and of data, and of transferbench.
+
+    Parameters
+    ----------
+    names
+        Titles or keywords of papers.
+    files
+        Original files of datasets.
+    """
     data: dict[str, list[fetch.File]] = {}
     for file in files:
         data.setdefault(dataset_of(file.name), []).append(file)
@@ -63,21 +80,21 @@ def _entries(names: Iterable[str], files: Iterable[fetch.File]) -> str:
         for entry in ENTRY.finditer(REFERENCES.read_text("utf-8"))
         if cited & {entry["title"], *entry["keywords"].split(", ")}
     ]
-    originals = [_data(dataset, of_it) for dataset, of_it in data.items()]
+    originals = [_data_entry(dataset, originals) for dataset, originals in data.items()]
     return "\n".join([*papers, *originals, suite.replace("VERSION", __version__)])
 
 
-def _data(dataset: str, files: list[fetch.File]) -> str:
-    """Return the entry of a dataset's original files: their places and their licence."""
+def _data_entry(dataset: str, files: list[fetch.File]) -> str:
+    """Return the entry of a dataset's original files, with their addresses and licences."""
     module = datasets.modules().get(dataset)
     title = ((module and module.__doc__) or dataset).partition("\n")[0].partition(":")[0]
     origins = [file.origins[0].label for file in files if file.origins]
-    places = dict.fromkeys(REPOSITORY.sub(r"https://github.com/\1/tree/\2", o) for o in origins)
+    addresses = dict.fromkeys(REPOSITORY.sub(r"https://github.com/\1/tree/\2", o) for o in origins)
     fields = {
         "key": f"data-{dataset}",  # BibTeX sorts by it, for want of an author
         "title": f"{{{_tex(title.rstrip('.'))}}}",
         "note": _tex(" ".join(dict.fromkeys(file.licence for file in files))),
-        "howpublished": ", ".join(f"\\url{{{p}}}" if "://" in p else _tex(p) for p in places),
+        "howpublished": ", ".join(f"\\url{{{a}}}" if "://" in a else _tex(a) for a in addresses),
     }
     body = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items() if value)
     return f"@misc{{data-{dataset},\n{body}}}\n"

@@ -11,8 +11,8 @@ MAX_LISTED = 12
 class UserError(ValueError):
     """A mistake that the user can correct; the message is one line.
 
-    It states what was wrong, what was expected and what to do. The command line shows the message
-    alone and exits with code 2.
+    The message states what was wrong, what was expected and what to do. The command line shows only
+    the message and exits with code 2.
     """
 
 
@@ -23,8 +23,14 @@ class SeveralErrors(UserError):
         return "\n".join(self.args)
 
     @classmethod
-    def of(cls, errors: Sequence[UserError]) -> UserError:
-        """Return the only error as it is, or one for all of them, without repetitions."""
+    def combine(cls, errors: Sequence[UserError]) -> UserError:
+        """Return one error for several, without repetitions; a single one as it is.
+
+        Parameters
+        ----------
+        errors
+            One or more errors.
+        """
         messages = dict.fromkeys(
             message
             for error in errors
@@ -41,7 +47,7 @@ class Unavailable(UserError):
     brief
         What is unavailable, without paths and addresses of this machine.
     remedy
-        Where it was looked for, and what to do.
+        Where it was sought, and what to do.
     """
 
     def __init__(self, brief: str, remedy: str = "") -> None:
@@ -53,10 +59,9 @@ class Unavailable(UserError):
 
 
 class Failure(Exception):
-    """A failure that is no mistake of the user.
+    """A failure that is no mistake of the user, such as label-free criteria against a result.
 
-    Label-free criteria advise against a result, for instance. The command line shows the message
-    alone and exits with code 1.
+    The command line shows only the message and exits with code 1.
     """
 
 
@@ -71,7 +76,7 @@ class Doubt:
     worthless
         True if the result should not be used.
     target
-        The file or domain, if it is about one.
+        Name of the file or domain; "" for all.
     """
 
     text: str

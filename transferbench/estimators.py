@@ -1,4 +1,4 @@
-"""The models as scikit-learn estimators; domains are given by `sample_domain`, as in skada.
+"""The models as scikit-learn estimators; `sample_domain` gives the domains, as in skada.
 
     classifier = TransferClassifier()              # or a model: TransferClassifier("gcmf", k=32)
     classifier.fit(X, y, sample_domain=domain)     # y of targets (domain < 0) is ignored
@@ -39,7 +39,7 @@ NEIGHBOURS = 10
 
 
 class ModelEstimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator around a model; its parameters are its own and those of the model."""
+    """An estimator of a model; it has the parameters of the model and two of its own."""
 
     #: With metadata routing, a Pipeline passes these on by default.
     __metadata_request__fit: ClassVar = {"sample_domain": True, "label_sample": True}
@@ -55,10 +55,12 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the estimator or of the model; `fit` checks those of the model."""
-        own_params = super().get_params(deep=False)
-        super().set_params(**{name: value for name, value in params.items() if name in own_params})
-        of_model = {name: value for name, value in params.items() if name not in own_params}
-        self._params = self._params | of_model  # a new one: a copy of the estimator has the old one
+        names = super().get_params(deep=False)
+        super().set_params(**{name: value for name, value in params.items() if name in names})
+        of_model = {name: value for name, value in params.items() if name not in names}
+        self._params = (
+            self._params | of_model
+        )  # a new dict: a copy of the estimator has the old one
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -68,7 +70,13 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _validated(self, X: Any, y: Any = (), *, reset: bool = True) -> sp.csr_array:
-        """Return X as canonical CSR. Raise ValueError for invalid input, or if y is None."""
+        """Return X as canonical CSR.
+
+        Raises
+        ------
+        ValueError
+            For invalid input, or if y is None.
+        """
         try:
             X = validate_data(
                 self,
@@ -91,7 +99,7 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
     def _problem(
         self, family: Family, X: sp.csr_array, domain: np.ndarray, Y: np.ndarray, seen: np.ndarray
     ) -> Problem:
-        """Return the problem; its domains are those of domain (n,), ordered by `_by_domain`."""
+        """Return the problem with the domains of `domain` (n,), in the order of `_by_domain`."""
         parts = _by_domain(domain)
         domains = tuple(Domain(str(d), (X[rows],), Y[rows], seen[rows]) for d, rows in parts)
         classes = tuple(map(str, range(Y.shape[1])))
@@ -111,8 +119,8 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
 class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[misc]
     """A classifier that labels its fitted documents, and others by a rule of its own.
 
-    A subclass sets classes_ in `fit`, then calls `_transduce`, and defines `_confidence_of_new` and
-    its name.
+    A subclass sets classes_ in `fit`, then calls `_transduce`. It defines `_confidence_of_new`, and
+    `_rule_of_new`, which describes this rule.
     """
 
     _rule_of_new: ClassVar[str]
@@ -132,10 +140,16 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
     ) -> np.ndarray:
         """Return the confidence in each class (n, c).
 
-        Confidences are scores of the model, brought to 0 … 1. They rank classes and documents as
-        the scores do. They are not calibrated: of documents with a confidence of .9 not
-        nine in ten need be right. sample_domain and allow_source are accepted for skada's scorers
-        and not used.
+        Confidences are the scores of the model, scaled to 0 … 1. They rank classes and documents as
+        the scores do, but they are not calibrated: a confidence of .9 does not mean that nine of
+        ten such documents are right.
+
+        Parameters
+        ----------
+        X
+            (n, d) nonnegative.
+        sample_domain, allow_source
+            Not used; skada's scorers pass them.
 
         Warns
         -----
@@ -180,10 +194,20 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         self, family: Family, X: sp.csr_array, domain: np.ndarray, Y: np.ndarray,
         seen: np.ndarray, remedy: str, sample: np.ndarray | None = None,
     ) -> np.ndarray:  # fmt: skip
-        """Label the unseen documents, and remember all; return the confidences (n, c).
+        """Label the unseen documents, and store what `predict` needs; return confidences (n, c).
 
-        Seen documents have their labels Y (n, c). If all are seen, warn of it, with the remedy.
-        sample: Y (n, c) of labelled documents of targets, zero elsewhere, which choose the model.
+        Parameters
+        ----------
+        family
+            Family of the problem.
+        X, domain
+            Features (n, d) and domains (n,) of the documents.
+        Y, seen
+            Labels (n, c), and which documents (n,) have them. The others are labelled.
+        remedy
+            End of the warning that all documents are seen.
+        sample
+            Labels (n, c) of a labelled sample of the targets, zero elsewhere; it chooses the model.
         """
         api.resolve(self.model, family, self._params)
         confidence = Y.copy()
@@ -203,7 +227,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
                 confidence[rows] = np.where(seen[rows, None], Y[rows], self._confidence(scores))
         self.label_distributions_ = confidence
         self.transduction_ = self._decide(confidence)
-        # Of equal documents the last unseen one counts.
+        # For equal documents, `predict` returns the last unseen one.
         order = np.concatenate([np.flatnonzero(seen), np.flatnonzero(~seen)])
         digests = list(_row_digests(X))
         self._fitted_rows = {digests[i]: i for i in order}
@@ -220,13 +244,14 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
 
 
 class TransferClassifier(TransductiveClassifier):
-    """A transfer model as a classifier; by default the one that `predict` takes.
+    """A transfer model as a classifier; by default the model that `transferbench predict` uses.
 
     `predict` looks up a fitted document by its features, to the last digit. If fitted documents are
     equal, the last one counts, targets after sources. A new document gets the class with the
-    nearest mean by cosine, over the targets' documents and their predicted classes; no paper
-    describes this step. To label new documents by the model itself, fit it with them as a target.
-    Without a target no model is fitted, a warning is given, and the means are those of the sources.
+    nearest mean by cosine; the means are over the targets' documents by their predicted classes. No
+    paper describes this step. To label new documents by the model itself, fit it with them as a
+    target. Without a target, no model is fitted, a warning is given, and the means are over the
+    sources.
 
     Parameters
     ----------
@@ -240,9 +265,9 @@ class TransferClassifier(TransductiveClassifier):
     Attributes
     ----------
     chosen_
-        With a labelled sample: the name of the model that is right most often on it.
+        Name of the model that is right most often on the labelled sample; only with a sample.
     expected_accuracy_
-        With a labelled sample: the accuracy to expect, and the ends of its 95 per cent interval.
+        Accuracy to expect, and the ends of its 95 per cent interval; only with a sample.
     transduction_
         (n,) the classes of the fitted documents by position; sources have the given classes.
     label_distributions_
@@ -269,9 +294,9 @@ class TransferClassifier(TransductiveClassifier):
             (n,) the domain of each document, 0 or more for sources, negative for targets; by
             default all are of one source. Documents of sources with the label −1 are a target.
         label_sample
-            (n,) bool, the documents of targets, drawn at random, whose y is true. They give the
-            class shares at which consensus decides, and choose between it and the quick models,
-            as `choose.compare.compare` says.
+            (n,) bool, True for documents of targets that were drawn at random and whose y is
+            correct. They give the class shares at which consensus decides, and choose between it
+            and the quick models, see `choose.compare.compare`.
 
         Warns
         -----
@@ -306,7 +331,13 @@ class TransferClassifier(TransductiveClassifier):
         return self
 
     def _sample_of(self, y: np.ndarray, seen: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-        """Return Y (n, c) of the drawn documents. Raise ValueError unless they are a sample."""
+        """Return Y (n, c) of the drawn documents.
+
+        Raises
+        ------
+        ValueError
+            If they are no sample of targets with labels of the sources.
+        """
         check_consistent_length(y, drawn)
         if self.model != RECOMMENDED:
             raise ValueError(f"label_sample needs the model {RECOMMENDED}, got {self.model}")
@@ -320,7 +351,7 @@ class TransferClassifier(TransductiveClassifier):
         return np.asarray(drawn[:, None] & (y[:, None] == self.classes_), np.float64)
 
     def _fit_by_sample(self, problem: Problem, sample: Sequence[np.ndarray]) -> Fit:
-        """Fit the quick models, and return the fit of the one that the sample Y (n, c) chooses."""
+        """Fit the quick models; return the fit that the sample chooses, Y (n, c) by domain."""
         names = tuple(domain.name for domain in problem.domains)
         scored = tuple(np.asarray(Y.any(axis=1)) for Y in sample)
         truth = Truth("transfer", problem.classes, names, tuple(sample), scored)
@@ -341,9 +372,9 @@ class TransferClassifier(TransductiveClassifier):
 class MultiLabelClassifier(TransductiveClassifier):
     """A multi-label model as a classifier of documents with several labels, in several tasks.
 
-    `predict` looks up a fitted document by its features, to the last digit. A new document has the
-    mean confidences of the 10 nearest fitted ones by cosine, and of one at ½; no paper describes
-    this step. To label new documents by the model itself, fit it with them as unlabelled ones.
+    `predict` looks up a fitted document by its features, to the last digit. A new document gets the
+    mean confidence of its 10 nearest fitted documents by cosine and of one more value, ½. No paper
+    describes this step. To label new documents by the model itself, fit it with them, unlabelled.
 
     Parameters
     ----------
@@ -357,12 +388,12 @@ class MultiLabelClassifier(TransductiveClassifier):
     Attributes
     ----------
     transduction_
-        (n, c) the labels, 0 or 1, of the fitted documents by position; labelled documents have the
-        given ones. If y was (n,), (n,) the class with the best confidence.
+        (n, c) the labels, 0 or 1, of the fitted documents by position; labelled documents have
+        their given labels. If y was (n,), (n,) the class with the best confidence.
     label_distributions_
         (n, c) the confidence in each label, from 0 to 1, at least ½ for a given label.
     classes_
-        (c,) the column names of a DataFrame y, else 0, 1, …; of a y (n,) its classes.
+        (c,) the column names if y is a DataFrame, the classes if y is (n,), else 0, 1, ….
     """
 
     _rule_of_new = "the mean of their nearest fitted documents"
@@ -509,9 +540,12 @@ class MultiTaskClusterer(ClusterMixin, ModelEstimator):  # type: ignore[misc]
 
 
 def _checked_domains(sample_domain: Any, X: sp.csr_array, y: Any = None) -> np.ndarray:
-    """Return sample_domain as an array (n,). Raise ValueError unless it holds n integers.
+    """Return sample_domain as an array (n,); None stands for one source.
 
-    None stands for one source.
+    Raises
+    ------
+    ValueError
+        If it does not hold n integers.
     """
     if sample_domain is None:
         sample_domain = np.full(X.shape[0], SOURCE)
@@ -525,10 +559,19 @@ def _checked_domains(sample_domain: Any, X: sp.csr_array, y: Any = None) -> np.n
 
 
 def _classes_of(y: np.ndarray, labelled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes (c,) of the labelled documents, and Y (n, c) with a 1 at each one's class.
+    """Return the classes (c,) of the labelled documents, and their labels Y (n, c).
 
-    y (n,): classes. labelled (n,): which documents are labelled; rows of the others are zero. Raise
-    ValueError for values that are no classes, or fewer than two classes.
+    Parameters
+    ----------
+    y
+        Classes (n,).
+    labelled
+        Which documents (n,) are labelled; the rows of the others are zero in Y.
+
+    Raises
+    ------
+    ValueError
+        For values that are no classes, or fewer than two classes.
     """
     check_classification_targets(y[labelled])
     classes, codes = np.unique(y[labelled], return_inverse=True)
@@ -546,7 +589,7 @@ def _by_domain(domain: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 
 
 def _row_digests(X: sp.csr_array) -> Iterator[bytes]:
-    """Yield a digest of each row; equal numbers have equal ones in single and double precision."""
+    """Yield a digest of each row, equal for equal numbers in single and double precision."""
     data, indices = X.data.astype(np.float64), X.indices.astype(np.int64)
     for start, end in zip(X.indptr, X.indptr[1:], strict=False):
         row = indices[start:end].tobytes() + data[start:end].tobytes()

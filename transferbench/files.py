@@ -10,8 +10,8 @@ from pathlib import Path
 
 from transferbench.errors import UserError
 
-#: Pattern of the names of temporary files; a killed process leaves its own. They are short, as the
-#: name of the file to write may be as long as the system allows.
+#: Pattern of the names of temporary files; those of a killed process remain. The names are short,
+#: because the name of the file to write may be as long as the system allows.
 TEMPORARY = ".????????.part"
 
 
@@ -29,8 +29,7 @@ def writing(path: Path) -> Iterator[Path]:
     Parameters
     ----------
     path
-        The file to write. An existing one keeps its permissions; of a link, the file that it leads
-        to is replaced.
+        The file to write. An existing file keeps its permissions; the target of a link is replaced.
 
     Yields
     ------
@@ -40,7 +39,7 @@ def writing(path: Path) -> Iterator[Path]:
     Raises
     ------
     UserError
-        If the folder cannot be written, if the disk is full or if `path` is read-only or no regular
+        If the folder cannot be written, the disk is full, or `path` is read-only or no regular
         file; `path` is then unchanged.
     """
     with reporting(path):
@@ -80,8 +79,8 @@ def file_mode(path: Path) -> int:
     Raises
     ------
     OSError
-        For a FIFO, device, socket or folder, for a loop of links, and for a file that nobody may
-        write: in a folder that can be written it could be replaced.
+        For a FIFO, device, socket or folder, for a loop of links, and for a read-only file, which
+        could be replaced if its folder is writable.
     """
     try:
         mode = path.stat().st_mode
@@ -100,7 +99,7 @@ def open_regular(path: Path) -> BufferedReader:
     Raises
     ------
     OSError
-        For anything else at once: opening a FIFO would wait, a device never ends.
+        For any other kind of file: opening a FIFO would wait, and reading a device may never end.
     """
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode):

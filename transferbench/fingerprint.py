@@ -1,12 +1,11 @@
 """Fingerprints of code, which do not depend on comments, docstrings and layout.
 
-A fingerprint covers a module and, directly or through others, the modules of transferbench that it
-imports. For a plug-in in a package it also covers every file of that package. A plug-in alone in
-a folder without `__init__.py` has no others: its neighbours may be of other projects. As it may use
-them, its finished runs are repeated; see `runs.policy`.
+A fingerprint covers a module and the modules of transferbench that it imports, directly or through
+others. For a plug-in in a package it also covers every file of that package. Imports of a
+single-file plug-in are not tracked, so its finished runs count as outdated; see `runs.policy`.
 
-A change that moves no result changes fingerprints, too. `make restamp` proves it equal to earlier
-code, see `evidence.restamp`; runs of the earlier code then stay current.
+A change that changes no result still changes fingerprints. `make restamp` proves that the new code
+equals the earlier, see `evidence.restamp`; runs of the earlier code then stay current.
 """
 
 import ast
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parent
-#: Proofs that code of models gives equal results, a line for each time that it was proved.
+#: Proofs that code of models gives equal results, one a line.
 EQUAL_CODE = PACKAGE / "equal_code.jsonl"
 #: Modules without influence on results: they name, check, fetch and store things.
 NOT_FINGERPRINTED = {
@@ -33,6 +32,11 @@ def fingerprint(path: Path) -> str:
     """Return 16 hex digits for the syntax of a module and of the modules it imports.
 
     Imports are followed through this package, except into NOT_FINGERPRINTED.
+
+    Parameters
+    ----------
+    path
+        File of the module.
     """
     texts: dict[Path, str] = {}
     top = path = path.resolve()
@@ -53,8 +57,14 @@ def fingerprint(path: Path) -> str:
 def first_equal(model: str, code: str) -> str:
     """Return the first fingerprint of a model's code that was proved equal to this one.
 
-    The proofs are lines of EQUAL_CODE, see `evidence.restamp`. Without one, return the fingerprint
-    itself.
+    Without a proof in EQUAL_CODE (see `evidence.restamp`), it is the fingerprint itself.
+
+    Parameters
+    ----------
+    model
+        Name of the model.
+    code
+        Fingerprint of its code.
     """
     known = _equal_code()
     while (model, code) in known:  # two chains of proofs may have been joined
@@ -96,7 +106,7 @@ def summary(path: Path) -> str:
 
 
 def missing_libraries(path: Path) -> list[str]:
-    """Return the libraries that a module asks for by `need("library.module")` and that are missing.
+    """Return the missing libraries that a module loads by `need("library.module")`.
 
     The module is not imported.
     """
@@ -106,9 +116,9 @@ def missing_libraries(path: Path) -> list[str]:
 
 @cache
 def _read(path: Path) -> tuple[str, list[Path]]:
-    """Return a module's syntax without docstrings, and the files of its imports to follow.
+    """Return a module's syntax without docstrings, and the files of the imports to follow.
 
-    Of a file that is not valid Python, return the digest.
+    If the file is not valid Python, return the digest of its content, and no files.
     """
     content = path.read_bytes()
     try:
@@ -139,7 +149,7 @@ def _text(node: Any) -> str:
 
 
 def _file(name: str) -> Path | None:
-    """Return our file of a dotted name; None for packages, functions, classes and others."""
+    """Return the file of a module of this package to follow; None for any other name."""
     inside = name.partition(".")[2]
     file = PACKAGE.joinpath(*inside.split(".")).with_suffix(".py")
     return file if file.is_file() and inside not in NOT_FINGERPRINTED else None

@@ -226,7 +226,7 @@ def hamming_loss(Y: np.ndarray, D: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Measure:
-    """A number that records, tables and claims of a family of models have.
+    """A measure of fits, for records, tables and claims.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ class Measure:
     heading: str = ""
 
 
-#: Costs of a run, fields of its record, in units of their own; they are compared as ratios.
+#: Costs of a run: fields of its record, with their units. Costs are compared as ratios.
 COSTS = {"seconds": "seconds", "peak_mib": "peak memory in MiB"}
 #: Measures by family of models, the main one first.
 MEASURES: dict[Family, tuple[Measure, ...]] = {
@@ -276,7 +276,7 @@ MEASURES: dict[Family, tuple[Measure, ...]] = {
     ),
 }
 _ALL = [measure for family in MEASURES.values() for measure in family]
-#: What a record has for each scored domain.
+#: Measures that a record can have for each scored domain.
 SCORES = tuple(dict.fromkeys(measure.name for measure in _ALL))
 #: Names for readers.
 TITLES = {measure.name: measure.title for measure in _ALL} | COSTS
@@ -313,7 +313,7 @@ class Unit:
 
 
 def decimals(value: float, digits: int) -> str:
-    """Return a number with so many decimals, "" for NaN."""
+    """Return a number with `digits` decimals, "" for NaN."""
     return "" if math.isnan(value) else f"{value:.{digits}f}"
 
 
@@ -354,7 +354,7 @@ def score(
     scores
         (n, c).
     clusters
-        The columns of the scores are clusters in any order, not classes.
+        True if the columns of the scores are clusters in any order, not classes.
     """
     if family == "multilabel":
         truth, decided = Y, (scores >= THRESHOLD).astype(Y.dtype)
@@ -375,7 +375,7 @@ def evaluate(fit: Fit, truth: Truth, problem: Problem | None = None) -> dict[str
     truth
         Its labels.
     problem
-        If it is given, also the measures that need no labels are returned.
+        If given, measures that need no labels are returned, too.
 
     Returns
     -------
@@ -411,7 +411,7 @@ def evaluate(fit: Fit, truth: Truth, problem: Problem | None = None) -> dict[str
 
 
 def correct(fit: Fit, truth: Truth) -> dict[str, np.ndarray]:
-    """Return by domain which of its scored documents are right; their mean is accuracy.
+    """Return which scored documents of each domain are decided correctly; the mean is accuracy.
 
     Parameters
     ----------
@@ -423,13 +423,13 @@ def correct(fit: Fit, truth: Truth) -> dict[str, np.ndarray]:
     Returns
     -------
     dict
-        (n,) bool by domain. Empty for several labels a document.
+        (n,) bool by domain. Empty for multi-label problems.
     """
-    right = {}
+    by_domain = {}
     for name, Y, scored, scores in zip(truth.names, truth.Y, truth.scored, fit.scores, strict=True):
         if scored.any() and truth.family != "multilabel":
             true, decided = Y[scored].argmax(axis=1), scores[scored].argmax(axis=1)
             if truth.family == "clustering" or fit.columns == "clusters":
                 decided = match(true, decided)
-            right[name] = true == decided
-    return right
+            by_domain[name] = true == decided
+    return by_domain

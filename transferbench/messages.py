@@ -5,23 +5,23 @@ import re
 from pathlib import Path
 from typing import Any
 
-#: Bytes of the end of a long text that an excerpt has.
+#: Length of an excerpt, in bytes.
 EXCERPT_BYTES = 2**14
-#: Characters of a reason.
+#: Largest number of characters of a reason.
 MAX_REASON = 500
 #: Control characters and surrogates.
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-# Others that a terminal does not only show: marks that reorder text, and line separators.
+# Also characters that change how a terminal shows text: marks that reorder it, line separators.
 _UNPRINTABLE = re.compile(CONTROL.pattern[:-1] + "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-#: Starts of what a spreadsheet runs.
+#: First characters of what a spreadsheet runs as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _USERINFO = re.compile(r"(://)[^/\s'\"]*@")
 
 
 def printable(text: str) -> str:
-    """Return text that a terminal only shows: other characters become an escape such as \\u001b.
+    """Return text with control characters escaped, such as \\u001b.
 
-    JSON stays JSON with the same content.
+    JSON remains valid, with the same content.
     """
     return _UNPRINTABLE.sub(
         lambda match: match[0] if match[0] in "\t\n" else f"\\u{ord(match[0]):04x}", text
@@ -29,7 +29,7 @@ def printable(text: str) -> str:
 
 
 def no_formula(value: Any) -> Any:
-    """Return a value; a text that a spreadsheet would run as a formula gets ' before it."""
+    """Return a value; put ' before text that a spreadsheet would run as a formula."""
     is_formula = isinstance(value, str) and value.startswith(_FORMULA)
     return f"'{value}" if is_formula else value
 
@@ -46,7 +46,7 @@ def hide_passwords(text: str) -> str:
 
 
 def message_text(text: str) -> str:
-    """Return a message as a terminal may show it: printable and without passwords."""
+    """Return a printable message without passwords."""
     return printable(hide_passwords(text))
 
 
@@ -74,7 +74,7 @@ def duration(seconds: float) -> str:
 def install_hint(extra: str) -> str:
     """Return how to add an extra to this copy of transferbench.
 
-    Outside a checkout it is no command: on an index, our name may be another's.
+    Outside a checkout this is no command, because the name on a package index may be another's.
     """
     root = Path(__file__).parent.parent
     if (root / "pyproject.toml").is_file():
@@ -83,7 +83,7 @@ def install_hint(extra: str) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """Return type and first line of an error, also if its text cannot be obtained."""
+    """Return the type and the first line of an error, even if its text cannot be obtained."""
     try:
         text = f"{type(error).__name__}: {error}"[: 2 * MAX_REASON].splitlines()[0]
     except BaseException:  # `__str__` of an error may raise anything
@@ -92,7 +92,7 @@ def reason(error: BaseException) -> str:
 
 
 def shorten(text: str) -> str:
-    """Return a message on one printable line of at most MAX_REASON characters, no passwords."""
+    """Return a message as one printable line of at most MAX_REASON characters, no passwords."""
     line = message_text(" ".join(text[: 2 * MAX_REASON].split()))
     return line if len(line) <= MAX_REASON else line[: MAX_REASON - 1] + "…"
 

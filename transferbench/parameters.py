@@ -73,7 +73,7 @@ def schema(function: Callable[..., Any]) -> Mapping[str, Parameter]:
         for name, argument in inspect.signature(function).parameters.items()
         if argument.kind is inspect.Parameter.KEYWORD_ONLY and name not in RESERVED
     }
-    # Resolve no other annotation: it may name a class imported for the type checker only.
+    # Other annotations may name classes that are imported for the type checker only.
     annotated = SimpleNamespace(__annotations__={n: a.annotation for n, a in arguments.items()})
     try:
         hints = get_type_hints(annotated, function.__globals__, include_extras=True)
@@ -94,7 +94,7 @@ def descriptions(function: Callable[..., Any]) -> dict[str, str]:
 
 @cache
 def takes_seed(function: Callable[..., Any]) -> bool:
-    """True if the function has an argument `seed`; without one it is deterministic."""
+    """Return True if the function has an argument `seed`; without one it is deterministic."""
     return "seed" in inspect.signature(function).parameters
 
 
@@ -140,7 +140,7 @@ def convert(value: object, annotation: Any, what: str) -> Any:
     ----------
     value
         The given value. The text "none" becomes None if the type allows None. A list may be given
-        as a text with commas or, if the type allows nothing else, as a single value.
+        as a text with commas, or as a single value if the type allows lists only.
     annotation
         The type.
     what

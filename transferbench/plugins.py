@@ -1,6 +1,6 @@
 """Plug-ins: modules of other packages, found by entry points.
 
-A plug-in that is broken is reported by name, once, and left out; all others work.
+A broken plug-in is left out, with one warning that names it.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ Watch = Callable[[int, int, tuple[np.ndarray, ...]], None]
 class Domain:
     """Documents of one domain (in multi-task learning: of one of the tasks).
 
-    Matrices may be of any real type and layout; the domain has them as `canonical` returns them,
-    and Y as a dense array. What is given is never changed.
+    Matrices may be of any real type and layout; they are stored as `canonical` returns them, and Y
+    as a dense array. The given arrays are never changed.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Domain:
     Raises
     ------
     ValueError
-        For anything else.
+        For invalid values.
     """
 
     name: str
@@ -116,10 +116,10 @@ class Problem:
 
     def __post_init__(self) -> None:
         self.__dict__.update(classes=tuple(self.classes), domains=tuple(self.domains))
-        if fault := self._fault():
-            raise ValueError(f"{self.name}: {fault}")
+        if mistake := self._mistake():
+            raise ValueError(f"{self.name}: {mistake}")
 
-    def _fault(self) -> str:
+    def _mistake(self) -> str:
         """Return what is wrong with the problem, or ""."""
         if self.family not in get_args(Family):
             return f"family {self.family!r}; expected {', '.join(get_args(Family))}."
@@ -208,13 +208,13 @@ class Fit:
         "classes" if the columns of the scores are the problem's classes; "clusters" if they are
         clusters in any order, which scoring matches with the classes.
     diagnostics
-        How well approximate steps went, by name; empty for models without any. "graph_recall":
-        share of the nearest documents that the search for the document graph found, the least of
-        several graphs; 1 if the search was exact. "least_objective_iteration": iteration, from 1,
-        after which the objective of a tri-factorisation was least; the earliest of targets that are
-        fitted one by one. Of `consensus`: "area", the least under the curve that tells a target
-        from the source; "alike", the number of targets that the SVM decides; "agreement", the least
-        of its members, "share_width" and "share_peaks", the largest; see `consensus.Agreed`.
+        Quality of approximate steps, by name. "graph_recall": share of the nearest documents that
+        the search for the document graph found, the least of several graphs; 1 if the search was
+        exact. "least_objective_iteration": iteration, from 1, with the least objective of a
+        tri-factorisation; the earliest of targets that are fitted one by one. Of `consensus`:
+        "area", the least area under the ROC curve of a target against the sources; "alike", the
+        number of targets that the SVM decides; the least "agreement", and the largest "share_width"
+        and "share_peaks", see `consensus.Agreed`.
     """
 
     scores: tuple[np.ndarray, ...]
@@ -224,7 +224,7 @@ class Fit:
 
 
 def _equal(one: Matrix, other: Matrix) -> bool:
-    """True if two canonical matrices of one form, dense or sparse, are equal."""
+    """Return True if two canonical matrices, both dense or both sparse, are equal."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return np.array_equal(one, other)
     parts = ("indptr", "indices", "data")
@@ -239,9 +239,9 @@ def canonical(X: Any) -> Matrix:
     X
         Sparse of any format, or dense; Booleans, integers and numbers of any precision. float16
         becomes float32; integers, Booleans and long doubles become float64. The CSR is sorted,
-        without duplicate or stored zero entries, and has 32-bit indices if they fit: some solvers
-        accept no others, or change a matrix in place to get there. X is never changed, and copied
-        only if it has another form.
+        without duplicates and stored zeros, and has 32-bit indices if they fit: some solvers accept
+        no other matrix, or bring it into this form in place. X is never changed, and copied only
+        if it has another form.
 
     Raises
     ------
@@ -283,7 +283,7 @@ def _canonical_csr(X: Any, dtype: type) -> sp.csr_array:
 
 
 def _wrong_entry(X: Matrix, signed: bool) -> str:
-    """Return the first entry that is not finite or, unless signed, negative, with its place."""
+    """Return the first entry that is not finite or, unless signed, negative, with its row."""
     values = X.ravel() if isinstance(X, np.ndarray) else X.data
     wrong = ~np.isfinite(values)
     if not signed:

@@ -1,9 +1,9 @@
 """Settings: folders, mirrors and network, from defaults, the environment and options.
 
-Later ones win: built-in defaults, the environment variables TRANSFERBENCH_DATA,
-TRANSFERBENCH_RESULTS, TRANSFERBENCH_MIRROR, TRANSFERBENCH_OFFLINE, TRANSFERBENCH_MAX_SIZE and
-TRANSFERBENCH_MAX_ARTEFACTS, then the command line. White space separates mirrors in the
-environment; name a path with a space by --mirror.
+Later sources override earlier ones: built-in defaults; the environment variables
+TRANSFERBENCH_DATA, TRANSFERBENCH_RESULTS, TRANSFERBENCH_MIRROR, TRANSFERBENCH_OFFLINE,
+TRANSFERBENCH_MAX_SIZE and TRANSFERBENCH_MAX_ARTEFACTS; the command line. White space separates
+mirrors in the environment; name a path with a space by --mirror.
 """
 
 import os
@@ -37,9 +37,9 @@ class Settings:
     offline
         If true, use no network.
     max_size
-        GiB of one of the user's own files; larger ones are refused.
+        Largest size of a user's file in GiB.
     max_artefacts
-        GiB of artefacts in the data folder, see `artefacts`; 0 stores none.
+        Largest size of all artefacts in GiB, see `artefacts`; 0 stores none.
     """
 
     data: Path
@@ -51,19 +51,19 @@ class Settings:
 
     @property
     def max_bytes(self) -> int:
-        """The largest number of bytes of one of the user's own files."""
+        """Largest size of a user's file in bytes."""
         return int(self.max_size * 2**30)
 
     @property
     def committed(self) -> Path:
-        """The folder of committed results; a wheel has those of the suites alone."""
+        """The folder of committed results; a wheel has only those of the suites."""
         root = checkout()
         return root / "results" if root else experiments_dir()
 
     def with_runs(self, experiment: str) -> Path:
-        """Return the folder of results that has an experiment: this one, or else the committed."""
-        known = (self.results, self.committed)
-        return next((folder for folder in known if (folder / experiment).is_dir()), self.results)
+        """Return the folder with results of an experiment: the user's, or the committed one."""
+        folders = (self.results, self.committed)
+        return next((folder for folder in folders if (folder / experiment).is_dir()), self.results)
 
     def replace(self, **changes: object) -> Self:
         """Return a copy with changed settings; None leaves a setting unchanged."""
@@ -97,7 +97,12 @@ def _cache() -> Path:
 
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Return the settings without the command line's.
+    """Return the settings from defaults and the environment.
+
+    Parameters
+    ----------
+    environment
+        Environment variables.
 
     Raises
     ------
@@ -105,7 +110,7 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         For an invalid variable.
     """
     root, folder = checkout(), Path.cwd()
-    # The committed results are those of work inside the checkout; other work has its own folder.
+    # Work inside the checkout uses the committed results; other work uses the current folder.
     inside = root is not None and folder.is_relative_to(root.resolve())
     results = (root if root and inside else folder) / "results"
     defaults = Settings(data=root / "data" if root else _cache(), results=results)

@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 
 #: Significance level.
 ALPHA = 0.05
-#: Changes of signs that are counted: all of them for up to 16 units, else as many at random.
+#: Number of changes of signs: all for up to 16 units, random ones for more.
 MAX_FLIPS = 2**16
-#: Columns of `differences` in place of a seed: methods without one, rows with no seed in common.
+#: Columns of `differences` in place of a seed: for methods without seeds, and for a mean over rows
+#: that have no seed in common.
 NO_SEED, NO_COMMON_SEED = "no seed", "no common seed"
 
 #: The two sides that are tested, and the sign that a difference has on each.
@@ -124,11 +125,22 @@ class PairedTest:
 
 
 def paired_tests(differences: pd.DataFrame, rows: pd.DataFrame, matters: float) -> pd.DataFrame:
-    """Return the test of each line: its mean and n, and the p for the claim and against it.
+    """Test each row for the claim and against it.
 
-    The p that decides is for_p or against_p; its parts are for_seeds, for_documents and so on, NaN
-    if they are not known. A mean difference below `matters` and identical columns decide nothing:
-    p is 1, without parts.
+    Parameters
+    ----------
+    differences, rows
+        The two frames, see above.
+    matters
+        The smallest difference that matters. A smaller mean difference decides nothing, nor do
+        identical columns: p is 1, without parts.
+
+    Returns
+    -------
+    DataFrame
+        `rows` with these columns added: the mean difference and n, the number of differences; for_p
+        and against_p, which decide; and their parts for_seeds, for_documents, against_seeds and
+        against_documents, NaN if they are not known.
     """
     mean, n = differences.mean(axis=1), differences.count(axis=1)
     # The computed deviation of equal numbers may be above 0.
@@ -149,13 +161,15 @@ def paired_tests(differences: pd.DataFrame, rows: pd.DataFrame, matters: float) 
 def average(
     differences: pd.DataFrame, rows: pd.DataFrame, by: list[str]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the frames of the mean over several rows, by the seeds that all of them have.
+    """Return both frames for the mean over several rows.
 
-    Without one there is a single difference. The documents may be the same ones, so the error is
-    the mean of the errors.
+    The mean is by seed, for the seeds that all rows have; without such a seed there is a single
+    difference. Rows may share documents, so the error is the mean of their errors.
 
     Parameters
     ----------
+    differences, rows
+        The two frames, see above.
     by
         Levels of the index that stay: comparison, or comparison and unit.
     """
@@ -166,7 +180,7 @@ def average(
     means = seeds.mean().where(in_common)
     of_means = differences.mean(axis=1).groupby(level=by, sort=False).mean()
     means[NO_COMMON_SEED] = of_means.mask(in_common.any(axis=1))
-    # pandas leaves NaN out of a mean, but an error that is not known for one row is not for all.
+    # pandas ignores NaN in a mean, but the mean is unknown if the error of one row is.
     errors = rows["error"].fillna(np.inf).groupby(level=by, sort=False).mean()
     averaged = groups.agg(identical=("identical", "all"), n_pairs=("n_pairs", "max"))
     return means, averaged.assign(error=errors.replace(np.inf, np.nan))
@@ -179,19 +193,25 @@ def decide(
     matters: float = 0.0,
     over_units: bool = False,
 ) -> pd.DataFrame:
-    """Return for each comparison the p that decide on the claim and on its contrary.
-
-    The columns for_p and against_p are to be compared with ALPHA. Their parts are for_seeds,
-    for_documents and so on: those of the row that decides, NaN over units.
+    """Decide on a claim and on its contrary for each comparison.
 
     Parameters
     ----------
+    differences, rows
+        The two frames, see above.
     extent
         The rows on which a difference is claimed.
     matters
         The smallest difference that matters.
     over_units
         True if a claim about most rows or their average is tested over the units.
+
+    Returns
+    -------
+    DataFrame
+        A line for each comparison. The columns for_p and against_p are to be compared with ALPHA;
+        their parts for_seeds, for_documents and so on are those of the row that decides, NaN over
+        units.
     """
     if extent in ("most", "average"):
         differences, rows = average(differences, rows, ["comparison", "unit"])
@@ -208,7 +228,7 @@ def decide(
 
 
 def _over_rows(tests: pd.DataFrame, extent: Extent, side: str) -> pd.DataFrame:
-    """Return for each comparison the p that so many rows are ahead, by their ordered p."""
+    """Return for each comparison the p that the claimed number of rows is ahead."""
     columns = [f"{side}_p", f"{side}_seeds", f"{side}_documents"]
     ordered = tests[columns[0]].groupby(level="comparison", sort=False)
     n, rank = ordered.transform("size"), ordered.rank(method="first")
@@ -221,7 +241,7 @@ def _over_rows(tests: pd.DataFrame, extent: Extent, side: str) -> pd.DataFrame:
 
 
 def _over_units(tests: pd.DataFrame, extent: Extent, matters: float, side: str) -> pd.DataFrame:
-    """Return for each comparison the p of the units' mean, or that most units are ahead."""
+    """Return for each comparison the p that the mean of the units, or most units, are ahead."""
     from scipy.stats import binomtest
 
     def p(means: pd.Series) -> float:
@@ -244,9 +264,9 @@ def paired_error(differences: Sequence[np.ndarray]) -> float:
     Parameters
     ----------
     differences
-        Of each domain (n,), from −1 to 1: for each document, how often the first method was right,
-        as a mean over the seeds, less how often the second one was. Each domain counts once and
-        has documents of its own.
+        A vector (n,) for each domain, with a value from −1 to 1 for each document: the share of
+        seeds in which the first method is right less that of the second one. Domains weigh equally
+        and share no document.
 
     References
     ----------
@@ -258,10 +278,15 @@ def paired_error(differences: Sequence[np.ndarray]) -> float:
 
 
 def sign_flip_p(values: np.ndarray) -> float:
-    """Return the one-sided p of the permutation test of the mean: all changes of signs, (n,) → p.
+    """Return the one-sided p of a mean by a permutation test that changes the signs.
 
-    It is the share of the changes whose mean is at least the observed one, exact if the values are
-    independent, each with a distribution that is symmetric about 0.
+    It is the share of all changes of signs whose mean is at least the observed one. It is exact if
+    the values are independent and symmetric about 0.
+
+    Parameters
+    ----------
+    values
+        The values (n,).
     """
     from scipy.stats import permutation_test
 

@@ -55,7 +55,7 @@ def load(path: Path) -> tuple[Any, LineMap]:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file, cut where `read` refuses it.
+    """Return the text of a file, at most one character more than `read` accepts.
 
     Raises
     ------
@@ -83,9 +83,8 @@ def read(text: str, path: Path) -> tuple[Any, LineMap]:
     Raises
     ------
     UserError
-        For invalid YAML, for a text that is too long or too deep, and for three things that YAML
-        allows: an alias (a few can stand for gigabytes), a tag, and a key given twice (YAML would
-        take the last).
+        For invalid YAML, for a text that is too long or too deep, and for an alias (a few can stand
+        for gigabytes), a tag, and a duplicate key (YAML would take the last).
     """
     if len(text) > MAX_CHARACTERS:
         raise UserError(
@@ -119,7 +118,7 @@ def _error(at: Any, message: str) -> yaml.MarkedYAMLError:
 
 
 def _plain(node: Any, keys: tuple[str, ...], lines: LineMap) -> Any:
-    """Return the plain data of a node, whose path is `keys`, and add its lines."""
+    """Return the plain data of the node at path `keys`, and add its lines to `lines`."""
     if isinstance(node, yaml.ScalarNode):
         return _scalar(node)
     if isinstance(node, yaml.SequenceNode):
@@ -140,7 +139,7 @@ def _plain(node: Any, keys: tuple[str, ...], lines: LineMap) -> Any:
 
 
 def _scalar(node: Any) -> Any:
-    """Return the value of a scalar; 1:5 and 010, for YAML 1.1 the numbers 65 and 8, are texts."""
+    """Return the value of a scalar; 1:5 and 010 are texts (in YAML 1.1, the numbers 65 and 8)."""
     if node.tag.endswith((":int", ":float")) and re.search(r":|^[-+]?0\d", node.value):
         return node.value
     try:

@@ -1,10 +1,9 @@
 """Tasks by name: built once from verified originals, checked against their facts, cached, loaded.
 
 The name of a task may contain options of its builder: `gtl/comp-vs-rec:weighting=tf,min_df=10`. A
-transfer task also has those of `problems.subsample`, which take some of its documents, and every
-task has `order`, another order of the documents of each domain. Where a builder has an option of
-the same name, the builder's is meant. The path of a YAML file is the name of a task from the user's
-own files.
+transfer task also has the options of `problems.subsample`, and every task has `order`, which
+permutes the documents of each domain. An option of the builder hides one of the same name. The path
+of a YAML file is the name of a task from the user's files.
 """
 
 import hashlib
@@ -29,28 +28,27 @@ from transferbench.problem import Domain, Problem, Truth
 from transferbench.settings import Settings
 from transferbench.userdata.documents import file_digests
 
-#: Suffixes of a file that describes a task from the user's own files.
+#: Suffixes of a file that describes a task from the user's files.
 YAML_SUFFIXES = (".yaml", ".yml")
 #: The option that every task has: a number above 0 permutes the documents of each domain.
 ORDER = parameters.Parameter("order", CountOrZero, 0)
 #: Options that every transfer task has.
 SUBSAMPLE = parameters.schema(problems.subsample)
-FORMAT = 3  # of the files that `write` writes; a change makes every task build again
+FORMAT = 3  # of the files of built tasks; a change makes every task build again
 
 
 @dataclass(frozen=True)
 class Task:
-    """A task: a name and options. `str` is the text of which `parse` makes an equal task.
+    """A task: a name and options. `Task.parse(str(task))` equals the task.
 
     Parameters
     ----------
     base
         Full name without options.
     changed
-        The options that differ from the defaults, sorted: of the builder and of
-        `problems.subsample`.
+        Options of the builder and of `problems.subsample` that differ from the defaults, sorted.
     order
-        0 for the documents in the order as built; else the seed that permutes them.
+        Seed that permutes the documents of each domain; 0 for the order as built.
     """
 
     base: str
@@ -59,14 +57,35 @@ class Task:
 
     @classmethod
     def parse(cls, text: str, /, **options: Any) -> "Task":
-        """Return the task that a text names; `options` are added to those in the text.
+        """Return the task that a text names.
 
-        Raise UserError for an unknown task or option, or a value of the wrong type.
+        Parameters
+        ----------
+        text
+            Name of a task, with or without options, or path of a YAML file.
+        **options
+            Further options by name.
+
+        Raises
+        ------
+        UserError
+            For an unknown task or option, an option given twice, or a value of the wrong type.
         """
         return _parse(text).with_options(options)
 
     def with_options(self, options: Mapping[str, Any]) -> "Task":
-        """Return the task with further options. Raises as `parse` does."""
+        """Return the task with further options.
+
+        Parameters
+        ----------
+        options
+            Values by name.
+
+        Raises
+        ------
+        UserError
+            As `parse`.
+        """
         for key, value in options.items():
             if isinstance(value, str) and re.search(r",\s*\w+\s*=", value):
                 raise UserError(
@@ -80,8 +99,8 @@ class Task:
         for name, value in options.items():
             if name not in known:
                 raise unknown(f"option of task {self.base}", name, known)
-            place = f"task {self.base}: option {name}"
-            changed[name] = parameters.convert(value, known[name].type, place)
+            what = f"task {self.base}: option {name}"
+            changed[name] = parameters.convert(value, known[name].type, what)
             if changed[name] == known[name].default:
                 del changed[name]
         if known["order"] is ORDER:
@@ -122,8 +141,13 @@ class Task:
     def built_path(self, settings: Settings) -> Path:
         """Return the path of the built task.
 
-        Its name has a digest of the options, the builder's code, the originals and the user's own
+        Its name has a digest of the options, the builder's code, the originals and the user's
         files.
+
+        Parameters
+        ----------
+        settings
+            Folder of the data.
         """
         module = datasets.tasks()[self.base]
         code = fingerprint(Path(str(module.__file__)))
@@ -149,24 +173,63 @@ def _parse(text: str) -> Task:
 
 
 class BuiltTask(NamedTuple):
-    """A built task: its file, and its facts."""
+    """A built task: its file, and its facts.
+
+    Parameters
+    ----------
+    path
+        File of the problem and its truth.
+    facts
+        Facts about them.
+    """
 
     path: Path
     facts: Facts
 
 
 def load(task: Task, settings: Settings) -> tuple[Problem, Truth]:
-    """Load the built task; fetch, build, check and cache it first if necessary.
+    """Load a task; fetch, build, check and cache it first if necessary.
 
-    Raise Unavailable if originals cannot be obtained, ValueError if facts do not hold.
+    Parameters
+    ----------
+    task
+        The task.
+    settings
+        Folder of the data, mirrors, and whether the network may be used.
+
+    Returns
+    -------
+    problem
+        What a model sees.
+    truth
+        Its labels.
+
+    Raises
+    ------
+    Unavailable
+        If originals cannot be obtained.
+    ValueError
+        If facts do not hold.
     """
     return read(ensure_built(task, settings).path, task.order)
 
 
 def ensure_built(task: Task, settings: Settings) -> BuiltTask:
-    """Fetch, build, check and cache a task unless the cache has it; a file there is verified.
+    """Fetch, build, check and cache a task, unless the cache has a valid file of it.
 
-    Raises as `load` does.
+    Parameters
+    ----------
+    task
+        The task; its order does not matter.
+    settings
+        Folder of the data, mirrors, and whether the network may be used.
+
+    Raises
+    ------
+    Unavailable
+        If originals cannot be obtained.
+    ValueError
+        If facts do not hold.
     """
     path = task.built_path(settings).absolute()
     with suppress(OSError, ValueError):
@@ -179,10 +242,10 @@ def ensure_built(task: Task, settings: Settings) -> BuiltTask:
     except ValueError as error:
         if task.has_default_options and not users:
             raise
-        whole = not task.subsample_options
-        remedy = "correct your files" if users and whole else "try other options"
+        from_files = users and not task.subsample_options
+        remedy = "correct your files" if from_files else "try other options"
         raise UserError(f"{task.built}: {error}; {remedy}.") from error
-    facts = Facts.of(problem, truth, _user_file_digests(task, settings))
+    facts = Facts.from_problem(problem, truth, _user_file_digests(task, settings))
     if task.has_default_options:
         facts.check(task.base, datasets.facts(task.base))
     with writing(path) as temporary:
@@ -191,7 +254,7 @@ def ensure_built(task: Task, settings: Settings) -> BuiltTask:
 
 
 def _build(task: Task, settings: Settings) -> tuple[Problem, Truth]:
-    """Build a whole task from its originals."""
+    """Build a task from its originals, without the options of `problems.subsample`."""
     originals = {name: fetch.get(file, settings) for name, file in original_files(task).items()}
     users = _users_path(task, settings)
     options = dict(task.options, path=users) if users else task.options
@@ -200,9 +263,10 @@ def _build(task: Task, settings: Settings) -> tuple[Problem, Truth]:
 
 
 def _subsample(task: Task, settings: Settings) -> tuple[Problem, Truth]:
-    """Subsample the whole task: its counts, which are weighted anew, or else its weights.
+    """Subsample a task.
 
-    A builder with the option min_df weights by `text.weight`; of another the weights stay.
+    If its builder has the option min_df, counts are subsampled and then weighted by `text.weight`;
+    otherwise the built weights are.
     """
     options = task.options
     plain = {"weighting": "tf", "unit_length": False} if "min_df" in options else {}
@@ -223,9 +287,9 @@ def original_files(task: Task) -> dict[str, fetch.File]:
 
 
 def documents(task: Task) -> dict[str, int]:
-    """Return the documents by domain that FACTS state; empty if they state none.
+    """Return the number of documents of each domain that FACTS state; empty if unknown.
 
-    Those of a task with options of `problems.subsample` are unknown, so empty, too.
+    They are unknown for a task with options of `problems.subsample`.
     """
     if task.subsample_options:
         return {}
@@ -233,32 +297,59 @@ def documents(task: Task) -> dict[str, int]:
 
 
 def write(path: Path, problem: Problem, truth: Truth, facts: Facts | None = None) -> None:
-    """Write a built task, see `artefacts`."""
-    facts = facts or Facts.of(problem, truth)
+    """Write a built task, see `npz`; without facts, compute them."""
+    facts = facts or Facts.from_problem(problem, truth)
     header = {"family": problem.family, "facts": facts.to_json()}
     write_arrays(path, header, (problem, truth))
 
 
 def read(path: Path, order: int = 0) -> tuple[Problem, Truth]:
-    """Read a built task, with its documents in an order; see `Task`.
+    """Read a built task.
 
-    Raise ValueError for a damaged file, OSError for an unreadable one.
+    Parameters
+    ----------
+    path
+        File of the task.
+    order
+        Order of the documents, see `Task`.
+
+    Returns
+    -------
+    problem
+        What a model sees.
+    truth
+        Its labels.
+
+    Raises
+    ------
+    ValueError
+        For a damaged file.
+    OSError
+        For an unreadable file.
     """
     problem, truth = read_value(path, {cls.__name__: cls for cls in (Domain, Problem, Truth)})
     return problems.permuted(problem, truth, order) if order else (problem, truth)
 
 
 def read_facts(path: Path) -> Facts:
-    """Read the facts of a built task without its matrices. Raises as `read` does."""
+    """Read the facts of a built task, without its matrices.
+
+    Raises
+    ------
+    ValueError
+        For a damaged file.
+    OSError
+        For an unreadable file.
+    """
     header = read_header(path)
     return Facts.from_json(header["family"], header["facts"])
 
 
 def _users_path(task: Task, settings: Settings) -> str:
-    """Return the file or folder of the user that a task is built from; "" if there is none.
+    """Return the user's file or folder that a task is built from; "" if there is none.
 
-    The default is own/<dataset> of the data folder, if it exists: the task then has the same name
-    on every machine.
+    The default is own/<dataset> of the data folder, if it exists. A task from there has the same
+    name on every machine.
     """
     path = str(task.options.get("path", ""))
     folder = settings.data / "own" / task.base.partition("/")[0]
@@ -266,7 +357,7 @@ def _users_path(task: Task, settings: Settings) -> str:
 
 
 def _user_file_digests(task: Task, settings: Settings) -> list[str]:
-    """Return names and digests of the user's own files that a task is built from."""
+    """Return names and digests of the user's files that a task is built from."""
     path = _users_path(task, settings)
     if not path:
         return []

@@ -67,7 +67,7 @@ def test_first_view_and_labels_equal_the_gtl_task_and_facts_hold(task, files, mo
     corpus = {name: files[name] for name in newsgroups.FILES}
     groups, texts = newsgroups.posts(corpus.values())
     plain, expected = newsgroups.build(gtl, corpus)
-    Facts.of(problem, truth).check(task, datasets.facts(task))
+    Facts.from_problem(problem, truth).check(task, datasets.facts(task))
     assert (problem.name, problem.classes) == (task, plain.classes)
     for domain, same in zip(problem.domains, plain.domains, strict=True):
         assert (domain.X != same.X).nnz == 0

@@ -72,7 +72,7 @@ def test_facts_hold_when_built_from_the_originals(name):
     """The cache of built tasks is not used, so that the builder itself runs."""
     module = datasets.tasks()[name]
     problem, truth = module.build(name, originals(name), **tasks.Task.parse(name).options)
-    Facts.of(problem, truth).check(name, datasets.facts(name))
+    Facts.from_problem(problem, truth).check(name, datasets.facts(name))
 
     transfer = problem.family == "transfer"
     unit_length = tasks.Task.parse(name).options.get("unit_length", False)

@@ -9,7 +9,7 @@ import pytest
 
 from transferbench import experiments
 from transferbench.evidence import audit
-from transferbench.evidence.audit import Column
+from transferbench.evidence.audit import PrintedColumn
 from transferbench.evidence.frame import read_cells
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -75,7 +75,7 @@ def test_tables_of_ours_raise_few_false_alarms():
                 fixed[cell.column] = same and fixed.get(cell.column, True)
                 sizes[cell.row] = sum(cell.records[0].documents.values())
         tables += bool(values)
-        columns = [Column(name, of) for name, of in values.items()]
+        columns = [PrintedColumn(name, of) for name, of in values.items()]
         for each in audit.audit(columns, {"ours": sizes}):
             judged += each.status != "unclear"
             right = {"single run": fixed[each.column], "other": not fixed[each.column]}

@@ -86,7 +86,7 @@ def test_a_record_names_the_gpu_and_uses_no_artefact_of_the_host(tmp_path, monke
     monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0.0)
     problem, truth = make_multilabel()
     tasks.write(tmp_path / "small.task", problem, truth)
-    built = BuiltTask(tmp_path / "small.task", Facts.of(problem, truth))
+    built = BuiltTask(tmp_path / "small.task", Facts.from_problem(problem, truth))
     run = Run(Task("own/small"), "himls", PARAMS, 0)
     jobs = [
         Job(run, built, Limits(device=name), Folder(tmp_path, 2**20)) for name in ("cpu", "cuda")

@@ -223,7 +223,7 @@ def test_the_layouts_that_a_domain_keeps_give_the_same_decisions(name):
     ],
 )
 def test_a_wrong_fit_fails(fit, message, monkeypatch):
-    monkeypatch.setattr(models, "load", lambda name: lambda problem: fit)
+    monkeypatch.setattr("transferbench.models._fit.load", lambda name: lambda problem: fit)
     with pytest.raises(ValueError, match=f"gcmf returned .*{message}"):
         models.fit("gcmf", make_problem()[0], {}, seed=None, watch=None)
 

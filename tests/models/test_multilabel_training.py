@@ -30,7 +30,7 @@ def test_start_of_M_is_near_the_M_of_the_data():
 
 def make_documents():
     problem, _ = make_multilabel(0)
-    return Documents.of(problem, False, False, "float64")
+    return Documents.from_problem(problem, False, False, "float64")
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=loss_name)
@@ -45,8 +45,8 @@ def test_labels_of_unseen_rows_are_never_used(loss):
 
 def test_pooling_merges_tasks_and_views():
     problem, _ = make_multilabel(tasks=3, views=2, documents=20)
-    given = Documents.of(problem, False, False, "float32")
-    pooled = Documents.of(problem, True, True, "float32")
+    given = Documents.from_problem(problem, False, False, "float32")
+    pooled = Documents.from_problem(problem, True, True, "float32")
     assert (len(given.tasks), len(given.X)) == (3, 2)
     assert (len(pooled.tasks), len(pooled.X)) == (1, 1)
     both = np.hstack([given.X[0].toarray(), given.X[1]])

@@ -79,7 +79,8 @@ def test_runs_of_a_lone_module_are_repeated_and_those_of_a_package_are_kept(here
         name: models.Model(name, "transfer", name, path)
         for name, path in (("inside", package / "inside.py"), ("alone", here / "reading.py"))
     }
-    monkeypatch.setattr(models, "registry", lambda: known | {"lr": registered["lr"]})
+    known["lr"] = registered["lr"]
+    monkeypatch.setattr("transferbench.models._registry.registry", lambda: known)
     names = ("inside", "lr", "sklearn.svm:SVC", "alone", "sklearn.d/inside.py", "mine.svm:SVC")
     assert [policy.has_untracked_code(name) for name in names] == [
         False,

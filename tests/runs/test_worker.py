@@ -30,7 +30,7 @@ def perform(home, monkeypatch):
 
     def of(folder: Folder | None, truth: Truth = right, **params):
         tasks.write(path := home.data / "small.task", problem, truth)
-        built = BuiltTask(path, Facts.of(problem, right))
+        built = BuiltTask(path, Facts.from_problem(problem, right))
         changed = replace(run, params=run.params | params)
         record = Record.from_line(
             worker.run_job(Job(changed, built, artefacts=folder), lambda line: None)
@@ -117,7 +117,7 @@ def test_hidden_labels_have_no_part_in_artefacts(perform, folder):
 def test_the_recall_of_an_approximate_graph_reaches_the_record(tmp_path, monkeypatch):
     problem, truth = make_problem()
     tasks.write(tmp_path / "t", problem, truth)
-    built = BuiltTask(tmp_path / "t", Facts.of(problem, truth))
+    built = BuiltTask(tmp_path / "t", Facts.from_problem(problem, truth))
     monkeypatch.setattr(graph, "_recall", lambda *_: 0.96)
     for model, search, expected in (
         ("graph-only", "rare-words", {"graph_recall": 0.96}),
@@ -135,7 +135,7 @@ def test_the_scored_documents_of_each_measured_domain_are_counted(tmp_path):
     problem, truth = make_multilabel(tasks=3)
     truth = replace(truth, scored=(*truth.scored[:2], np.zeros_like(truth.scored[2])))
     tasks.write(tmp_path / "t", problem, truth)
-    built = BuiltTask(tmp_path / "t", Facts.of(problem, truth))
+    built = BuiltTask(tmp_path / "t", Facts.from_problem(problem, truth))
     params = parameters.resolve(models.load("linear-svm"), {}, "linear-svm")
     job = Job(Run(Task("t"), "linear-svm", params, None), built)
     record = Record.from_line(worker.run_job(job, print))

@@ -12,7 +12,7 @@ from own_documents import SOURCE, TARGET, make_documents
 from transferbench.measures import normalize_scores
 from transferbench.problem import Fit
 from transferbench.userdata import predictions
-from transferbench.userdata.documents import Reading
+from transferbench.userdata.documents import ReadOptions
 from transferbench.userdata.load import documents_problem
 from transferbench.userdata.readers import read
 
@@ -69,4 +69,4 @@ def test_a_written_label_is_read_again_as_it_was(tmp_path, suffix):
     matrix = replace(source, kind=".svm")
     path = tmp_path / f"found{suffix}"
     predictions.write(path, predictions.predict(problem, {"m": Fit((scores, scores))}, [matrix]))
-    assert read(path, Reading(text="file", label="predicted"), labels="all").labels == LABELS
+    assert read(path, ReadOptions(text="file", label="predicted"), labels="all").labels == LABELS

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from own_documents import write_csv, write_jsonl
 
 from transferbench.errors import UserError
-from transferbench.userdata.documents import DomainFiles, Reading, check_files
+from transferbench.userdata.documents import DomainFiles, ReadOptions, check_files
 from transferbench.userdata.readers import read, read_domain
 
 ROWS = [("the cat purrs", "cat"), ('a "ship",\nat sea', "sea"), ("", "cat"), ("Käse été", "sea")]
@@ -36,7 +36,7 @@ def test_every_table_format_gives_the_same_documents(tmp_path, kind):
 
 def test_named_columns_are_read_and_labels_only_on_request(tmp_path):
     path = write_csv(tmp_path / "a.csv", [("x", "b"), ("y", "")], ("body", "topic"))
-    columns = Reading(text="body", label="topic")
+    columns = ReadOptions(text="body", label="topic")
     assert read(path, columns, "some").labels == ["b", ""]
     assert read(path, columns, "none").labels == ["", ""]
     with pytest.raises(UserError, match=r"a.csv:3: no label; every document of a source needs one"):
@@ -198,12 +198,12 @@ def test_names_in_another_case_other_encodings_and_blank_rows_are_read(tmp_path)
     path = tmp_path / "a.csv"
     path.write_bytes("Text;LABEL\nMüller;b\n ; \n;\nc;d\n".encode("cp1252"))
     with pytest.warns(UserWarning, match=r"a\.csv: 2 blank rows are skipped"):
-        documents = read(path, Reading(encoding="cp1252"), labels="all")
+        documents = read(path, ReadOptions(encoding="cp1252"), labels="all")
     assert (list(documents.content), documents.labels) == (["Müller", "c"], ["b", "d"])
     path.write_bytes(b"\xef\xbb\xbf" + "text\nMüller\n".encode())
-    assert list(read(path, Reading(encoding="cp1252")).content) == ["Müller"]
+    assert list(read(path, ReadOptions(encoding="cp1252")).content) == ["Müller"]
     with pytest.raises(UserError, match=r"^encoding 'utf-99': expected one such"):
-        read(write_csv(tmp_path / "b.csv", ROWS), Reading(encoding="utf-99"))
+        read(write_csv(tmp_path / "b.csv", ROWS), ReadOptions(encoding="utf-99"))
 
 
 def test_a_missing_file_a_folder_and_a_device_are_refused(tmp_path):

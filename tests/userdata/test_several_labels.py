@@ -14,7 +14,7 @@ from transferbench.errors import UserError
 from transferbench.measures import evaluate
 from transferbench.problem import Fit
 from transferbench.userdata import multilabel, predictions
-from transferbench.userdata.documents import Reading, find_domains
+from transferbench.userdata.documents import ReadOptions, find_domains
 from transferbench.userdata.doubts import check_fit
 from transferbench.userdata.load import documents_problem, load
 
@@ -138,6 +138,6 @@ def test_another_separator_than_the_usual_one_is_to_be_named(tmp_path, family, l
     else:
         assert read().problem.family == family
     whole = "" if family == "transfer" else "|"
-    classes = read(reading=Reading(separator=whole)).problem.classes
+    classes = read(read_options=ReadOptions(separator=whole)).problem.classes
     names = {name for label in labels for name in (label.split("|") if whole else [label])}
     assert classes == tuple(sorted(names))

@@ -100,7 +100,7 @@ def embed(texts: Sequence[str], weights: Path, tokenizer: Path) -> np.ndarray:
     pieces.enable_truncation(MAX_LENGTH)
     pieces.no_padding()
     ids = [np.array(encoding.ids) for encoding in pieces.encode_batch(list(texts))]
-    lengths = np.array([len(each) for each in ids], np.intp)
+    lengths = np.array([len(text) for text in ids], np.intp)
     vectors = np.empty((len(ids), SIZE), np.float32)
     # Texts of one length need no padding and no mask.
     for length in np.unique(lengths):

@@ -1,8 +1,8 @@
 """Recommend a model, or none, in three sentences: which, why, and what to expect.
 
-Without labels the rule is fixed: the consensus of several methods, unless its members agree too
-little, its result is worthless by its doubts, or the data are unlike those of the evidence; then
-none. With a labelled sample of the targets it is the model that is right most often.
+Without labels the rule is fixed: recommend the consensus of several methods. Recommend no model if
+its members agree too little, if doubts make its result worthless, or if the data are unlike those
+of the evidence. With a labelled sample of the targets, recommend the model with most right answers.
 """
 
 from __future__ import annotations
@@ -36,16 +36,19 @@ LABEL = (
 
 @dataclass(frozen=True)
 class Choice:
-    """The recommended model, None if none can be, and why.
+    """The recommendation.
 
     Parameters
     ----------
+    model
+        Name of the recommended model, None if no model is recommended.
     sentences
         Which model, why, and what to expect or to do.
     evidence
         Numbers on how good such recommendations are.
     accuracy
-        The accuracy to expect, and its 95 per cent interval; None without a labelled sample.
+        The accuracy to expect, and the ends of its 95 per cent interval; None without a labelled
+        sample.
     """
 
     model: str | None
@@ -54,8 +57,8 @@ class Choice:
     accuracy: tuple[float, float, float] | None = None
 
 
-def refuse(why: str) -> Choice:
-    """Return the choice of no model."""
+def no_recommendation(why: str) -> Choice:
+    """Return the choice that recommends no model, with the reason."""
     return Choice(None, ("Recommended: no model.", f"Why: {why}.", LABEL), _evidence())
 
 
@@ -71,28 +74,30 @@ NO_EVIDENCE = Choice(
 
 
 def choose(problem: Problem, compared: ComparedModel) -> Choice:
-    """Return the choice from the fits of the recommended model, or none."""
+    """Recommend the consensus by its fits and diagnostics, or no model."""
     if not compared.fits or compared.worthless:
         why = "; ".join(doubt.text for doubt in compared.doubts if doubt.worthless)
-        return refuse(f"{RECOMMENDED}: {why}")
+        return no_recommendation(f"{RECOMMENDED}: {why}")
     if why := _outside(problem):
-        return refuse(why)
-    signs = compared.fits[0].diagnostics
-    agreement = signs.get("agreement")
+        return no_recommendation(why)
+    diagnostics = compared.fits[0].diagnostics
+    agreement = diagnostics.get("agreement")
     if agreement is not None and agreement < WEAK_AGREEMENT:
-        return refuse(
+        return no_recommendation(
             f"the methods agree too little to trust one ({agreement:.2f}, below {WEAK_AGREEMENT})"
         )
     if agreement is not None:
         why = f"its members agree on the class shares ({agreement:.2f}; {WEAK_AGREEMENT} is needed)"
-        if signs["alike"]:
-            of_targets = f"{signs['alike']:.0f} of {len(problem.targets)} targets"
+        if diagnostics["alike"]:
+            of_targets = f"{diagnostics['alike']:.0f} of {len(problem.targets)} targets"
             why += f", and {of_targets} look like the source"
-    elif signs["alike"]:
+    elif diagnostics["alike"]:
         why = "source and target look alike, so it decides as the SVM"
     else:
         why = "its decisions have the class shares of its parameter prior"
-    regrets = [r for name, r in REGRETS.items() if (name == "no shift") == bool(signs["alike"])]
+    regrets = [
+        r for name, r in REGRETS.items() if (name == "no shift") == bool(diagnostics["alike"])
+    ]
     least, most = min(r.mean for r in regrets), max(r.mean for r in regrets)
     points = f"{least:.0f} to {most:.0f}" if len(regrets) > 1 else f"{most:.1f}"
     expect = (
@@ -107,24 +112,24 @@ def choose(problem: Problem, compared: ComparedModel) -> Choice:
 
 
 def choose_by_sample(compared: Mapping[str, ComparedModel], sample: Truth) -> Choice:
-    """Return the model that is right most often on the sample, and the accuracy to expect.
+    """Recommend the model that is right most often on the sample; say what accuracy to expect.
 
-    Of equally good models the recommended one is preferred, then the first.
+    Of equally good models, prefer the consensus, then the first one.
     """
     names = [name for name, model in compared.items() if model.fits and not model.worthless]
     names.sort(key=lambda name: name != RECOMMENDED)
     if not names:
-        return refuse("the results of all models are worthless")
+        return no_recommendation("the results of all models are worthless")
     judged = judge({name: compared[name].fits[0] for name in names}, sample)
     (best, right), *others = judged.right.items()
     m = judged.documents
     low, high = wilson(judged.accuracy, m)
-    beside = ", ".join(f"{name} {count}" for name, count in others)
+    counts = ", ".join(f"{name} {count}" for name, count in others)
     why = f"Why: it is right on {right} of {m} labelled documents"
     if others:
-        reason = "preferred" if best == RECOMMENDED else "the first"
-        tie = f"; of equally good ones it is {reason}" if others[0][1] == right else ""
-        why += f" ({beside}{tie})"
+        rank = "preferred" if best == RECOMMENDED else "the first"
+        tie = f"; of equally good ones it is {rank}" if others[0][1] == right else ""
+        why += f" ({counts}{tie})"
     less = f"; {100 * judged.optimism:.1f} points are taken off, as it is the best of {len(names)}"
     expect = (
         f"Expect an accuracy of {100 * judged.accuracy:.0f} % "
@@ -135,7 +140,7 @@ def choose_by_sample(compared: Mapping[str, ComparedModel], sample: Truth) -> Ch
 
 
 def _outside(problem: Problem) -> str:
-    """Return why data are unlike those that the evidence is from, "" if they are not."""
+    """Return how the data differ from those of the evidence, "" if they are alike."""
     sizes = [len(domain.seen) for domain in problem.domains]
     if min(sizes) < FEW:
         return f"{min(sizes)} documents are too few; {FEW} are needed"
@@ -148,13 +153,13 @@ def _outside(problem: Problem) -> str:
     densities = [np.mean(d.X != 0) if isinstance(d.X, np.ndarray) else d.X.nnz / np.prod(d.X.shape)
                  for d in problem.domains]  # fmt: skip
     if max(densities) > MAX_DENSITY:
-        found = f"{100 * max(densities):.0f} % of the features of a domain are above zero"
-        return f"{found}; the evidence is from texts, with {100 * MAX_DENSITY:.0f} % at most"
+        density = f"{100 * max(densities):.0f} % of the features of a domain are above zero"
+        return f"{density}; the evidence is from texts, with {100 * MAX_DENSITY:.0f} % at most"
     return ""
 
 
 def _evidence() -> str:
-    """Return the regrets in words."""
+    """Return a paragraph on the regrets of such recommendations."""
     without = "; ".join(
         f"{r.mean:.1f} ({r.low:.1f} to {r.high:.1f}, at worst {r.worst:.1f}) {r.where}"
         for r in REGRETS.values()

@@ -32,7 +32,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The compared models by name, doubts about the documents, and the recommendation."""
+    """Models compared on a problem.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    models
+        The models by name.
+    doubts
+        Reasons to doubt the documents.
+    choice
+        The recommendation.
+    """
 
     problem: Problem
     models: Mapping[str, ComparedModel]
@@ -40,12 +52,12 @@ class Comparison:
     choice: Choice
 
     def is_worthless(self, *names: str) -> bool:
-        """True if the documents or the decisions of a model should not be used."""
+        """Return True if the documents, or the decisions of a named model, should not be used."""
         doubts = [*self.doubts, *(doubt for name in names for doubt in self.models[name].doubts)]
         return any(doubt.worthless for doubt in doubts)
 
     def facts(self) -> dict[str, Any]:
-        """Return the recommendation, and source_shares of the classes if there is one label."""
+        """Return the recommendation and, for one label a document, the source's class shares."""
         problem = self.problem
         choice = self.choice
         facts = {
@@ -59,14 +71,18 @@ class Comparison:
 
 
 def compare(problem: Problem, plans: Iterable[FitPlan], sample: Truth | None = None) -> Comparison:
-    """Fit the models, see `plan`, and recommend one.
+    """Fit the models, and recommend one.
 
     Parameters
     ----------
+    problem
+        The problem.
+    plans
+        The models, see `fits.plan`.
     sample
-        The truth of documents of the targets that were drawn at random and labelled: their class
-        shares are those at which the consensus decides, unless its prior is set, and they choose
-        the model. No other model uses them.
+        Labels of documents of the targets that were drawn at random. They choose the model. The
+        consensus decides at their class shares, unless its parameter prior is set; no other model
+        uses them.
 
     Raises
     ------
@@ -99,59 +115,88 @@ def compare(problem: Problem, plans: Iterable[FitPlan], sample: Truth | None = N
 
 
 def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
-    """Return a row for each target and model; of several labels also for all targets together.
+    """Return what the models decide and, where the targets have labels, how good it is.
 
-    It has the columns target, model, recommended, seconds, documents, warnings and worthless. One
-    label a document: `share CLASS`, of the decisions, and, where the truth has labels, `recall
-    CLASS`; means over the seeds. Several: labels, their mean number, and none, the share of
-    documents without any. Where the truth has labels: scored, the number of documents with one, and
-    the measures; of several seeds also `accuracy_std` and so on, NaN for a model without a seed.
-    `ahead` is the accuracy less that of the first model on the same documents, `ahead_p` its
-    two-sided p over the documents and the seeds. `attrs` has the facts of the comparison.
+    Parameters
+    ----------
+    compared
+        The compared models.
+    truth
+        Labels of the targets, None if there are none.
+
+    Returns
+    -------
+    DataFrame
+        A row for each target and model; for several labels a document, also for all targets
+        together. `attrs` has the facts of the comparison. Values are means over the seeds, in these
+        columns:
+
+        - target, model, recommended, seconds of a fit, and the number of documents.
+        - share CLASS: share of the class among the decisions, for one label a document.
+        - labels, none: mean number of labels, and share of documents without any, for several.
+        - scored: number of documents with a label. It and the next columns are present only if the
+          truth has labels.
+        - the measures and, for several seeds, their standard deviations, such as accuracy_std; NaN
+          for a model without a seed.
+        - recall CLASS: recall of the class, for one label a document.
+        - ahead, ahead_p: the accuracy less that of the first model on the same documents, and its
+          two-sided p over the documents and the seeds.
+        - warnings, worthless: doubts about the decisions, and True if they should not be used.
     """
     import pandas as pd
 
-    domains = compared.problem.domains
-    places = {domain.name: [i] for i, domain in enumerate(domains) if not domain.seen.all()}
+    domains, family = compared.problem.domains, compared.problem.family
+    targets = {domain.name: [i] for i, domain in enumerate(domains) if not domain.seen.all()}
     scored = [int(rows.sum()) for rows in truth.scored] if truth else [0] * len(domains)
     if truth and truth.family == "multilabel" and sum(map(bool, scored)) > 1:
-        places[ALL] = [i for place in places.values() for i in place]
+        targets[ALL] = [i for indices in targets.values() for i in indices]
     measured = {
         name: [evaluate(fit, truth) for fit in model.fits] if truth else []
         for name, model in compared.models.items()
     }
     first = next(iter(compared.models.values()))
-    made, classes, family = [], compared.problem.classes, compared.problem.family
-    for place, members in places.items():
-        n = sum(scored[i] for i in members)
+    rows = []
+    for target, indices in targets.items():
+        n_scored = sum(scored[i] for i in indices)
         for name, model in compared.models.items():
-            scores = [fit.scores[members[0]] for fit in model.fits]
+            scores = [fit.scores[indices[0]] for fit in model.fits]
             row: dict[str, Any] = {
-                "target": place, "model": name,
-                "recommended": place != ALL and name == compared.choice.model,
-                "seconds": model.seconds, "documents": sum(len(domains[i].seen) for i in members),
-            }  # fmt: skip
-            if family == "transfer" and scores:
-                counts = [np.bincount(S.argmax(axis=1), minlength=len(classes)) for S in scores]
-                shares = np.mean(counts, axis=0) / len(scores[0])
-                row |= {f"share {c}": share for c, share in zip(classes, shares, strict=True)}
-            if family == "multilabel" and place != ALL and scores:
-                decided = [S >= THRESHOLD for S in scores]
-                row["labels"] = fmean(float(D.sum(axis=1).mean()) for D in decided)
-                row["none"] = fmean(float(np.mean(~D.any(axis=1))) for D in decided)
+                "target": target,
+                "model": name,
+                "recommended": target != ALL and name == compared.choice.model,
+                "seconds": model.seconds,
+                "documents": sum(len(domains[i].seen) for i in indices),
+            }
+            if scores and target != ALL:
+                row |= _decisions(compared.problem, scores)
             if any(scored):
-                row["scored"] = n
-            if truth and n and scores:
-                row |= _measures([of_seed[place] for of_seed in measured[name]])
+                row["scored"] = n_scored
+            if truth and n_scored and scores:
+                row |= _measures([of_fit[target] for of_fit in measured[name]])
                 if family == "transfer":
-                    row |= _recall(truth, members[0], scores)
+                    row |= _recall(truth, indices[0], scores)
                 if family != "multilabel" and model is not first:
-                    ahead = _ahead(truth, place, model, first)
-                    row |= {"ahead": ahead.mean, "ahead_p": ahead.p_two_sided}
-            made.append(row | {"warnings": [*map(str, model.doubts)], "worthless": model.worthless})
-    frame = pd.DataFrame(made)
+                    row |= _ahead(truth, target, model, first)
+            rows.append(row | {"warnings": [*map(str, model.doubts)], "worthless": model.worthless})
+    frame = pd.DataFrame(rows)
     frame.attrs |= compared.facts()
     return frame
+
+
+def _decisions(problem: Problem, scores: Sequence[np.ndarray]) -> dict[str, float]:
+    """Return the class shares, or the numbers of labels, by the scores (n, c) of each seed."""
+    if problem.family == "transfer":
+        c = len(problem.classes)
+        counts = [np.bincount(S.argmax(axis=1), minlength=c) for S in scores]
+        shares = np.mean(counts, axis=0) / len(scores[0])
+        return {f"share {name}": s for name, s in zip(problem.classes, shares, strict=True)}
+    if problem.family == "multilabel":
+        decided = [S >= THRESHOLD for S in scores]
+        return {
+            "labels": fmean(float(D.sum(axis=1).mean()) for D in decided),
+            "none": fmean(float(np.mean(~D.any(axis=1))) for D in decided),
+        }
+    return {}
 
 
 def decided_shares(problem: Problem, fit: Fit) -> dict[str, np.ndarray]:
@@ -168,22 +213,30 @@ def decided_shares(problem: Problem, fit: Fit) -> dict[str, np.ndarray]:
 
 
 def _measures(by_seed: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the mean of each measure, and of several seeds also its deviation."""
-    found = {name: fmean(each[name] for each in by_seed) for name in by_seed[0]}
+    """Return the mean of each measure and, for several seeds, its standard deviation."""
+    values = {name: [of_seed[name] for of_seed in by_seed] for name in by_seed[0]}
+    means = {name: fmean(numbers) for name, numbers in values.items()}
     if len(by_seed) > 1:
-        found |= {f"{name}_std": stdev(each[name] for each in by_seed) for name in by_seed[0]}
-    return found
+        means |= {f"{name}_std": stdev(numbers) for name, numbers in values.items()}
+    return means
 
 
-def _ahead(truth: Truth, place: str, model: ComparedModel, first: ComparedModel) -> PairedTest:
-    """Compare a model with the first one by seed and document, several seeds also with one fit."""
+def _ahead(
+    truth: Truth, target: str, model: ComparedModel, first: ComparedModel
+) -> dict[str, float]:
+    """Return the accuracy of a model less that of the first one, and its p.
+
+    They are paired by document and seed. A model without seeds has one fit, which is paired with
+    every fit of the other.
+    """
     ours, theirs = (
-        np.array([correct(fit, truth)[place] for fit in compared.fits], float)
+        np.array([correct(fit, truth)[target] for fit in compared.fits], float)
         for compared in (model, first)
     )
     by_seed, by_document = (ours - theirs).mean(axis=1), (ours - theirs).mean(axis=0)
     seeds = tuple(range(len(by_seed))) if len(by_seed) > 1 else (None,)
-    return PairedTest(place, tuple(by_seed), seeds=seeds, error=paired_error([by_document]))
+    test = PairedTest(target, tuple(by_seed), seeds=seeds, error=paired_error([by_document]))
+    return {"ahead": test.mean, "ahead_p": test.p_two_sided}
 
 
 def _recall(truth: Truth, i: int, scores: Sequence[np.ndarray]) -> dict[str, float]:

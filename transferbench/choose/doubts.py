@@ -1,4 +1,4 @@
-"""Old place of `userdata.doubts`."""
+"""Former name of `userdata.doubts`."""
 
 import warnings
 

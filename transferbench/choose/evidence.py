@@ -1,8 +1,6 @@
 """Evidence for the choice of a model: roles of models, thresholds, and regrets.
 
-The regrets are those of results/choice-settings/regret.csv, where the settings are chosen on other
-corpora, of results/choice/regret.csv without a shift, and of results/choice-labels/labels.csv for
-labelled samples; a test compares them.
+The regrets are copied from the committed results, which a wheel lacks. A test compares both.
 """
 
 from dataclasses import dataclass
@@ -16,17 +14,20 @@ QUICK = {
     "transfer": ("lr", "graph-only", "cocc", "svm", "dtl", "tsvm", RECOMMENDED),
     "multilabel": ("linear-svm", "tram", "ml-knn"),
 }
-#: Family without a recommendation → what its models give, and one of them.
-UNADVISED = {"multilabel": ("several labels", "linear-svm"), "clustering": ("clusters", "lskmtc")}
+#: Family without a recommendation → what its models predict, and an example of a model.
+WITHOUT_RECOMMENDATION = {
+    "multilabel": ("several labels", "linear-svm"),
+    "clustering": ("clusters", "lskmtc"),
+}
 #: Models whose scores do not rank documents: on some tasks of the experiment `choice` the least
 #: confident tenth is right more often. They get no confidence.
 NO_CONFIDENCE = ("cocc",)
-#: Documents of a domain, and classes, of the tasks that the regrets are from.
+#: Numbers of documents in a domain, and of classes, in the tasks of the regrets.
 MIN_EVIDENCE, MAX_EVIDENCE, MAX_CLASSES = 500, 10_033, 4
-#: Share of entries above zero in a domain; that of the tasks, which are texts, is smaller.
+#: Largest share of entries above zero in a domain; the texts of these tasks have fewer.
 MAX_DENSITY = 0.1
-#: In a table of regrets: the end of a strategy's name that keeps to the rows where it is advised,
-#: and the value of `documents` for all with MIN_EVIDENCE or more.
+#: In a table of regrets: the end of the name of a strategy that is judged only on rows where it is
+#: advised, and the value of `documents` for all rows with MIN_EVIDENCE or more.
 ADVISED, ANY = "if advised", "any"
 
 
@@ -38,10 +39,14 @@ class Regret:
     ----------
     where
         What the tasks have in common.
+    tasks, corpora
+        Numbers of tasks and of their corpora.
     mean
-        Of the means of the corpora, with its 95 per cent bootstrap interval, low to high.
+        Mean of the corpora's means.
+    low, high
+        Its 95 per cent bootstrap interval.
     worst
-        Of a task.
+        The largest regret of a task.
     """
 
     where: str
@@ -53,7 +58,8 @@ class Regret:
     worst: float
 
 
-#: Value of the variant `shares` of the experiment `choice` → the regret there.
+#: Value of the variant `shares` → the regret there. "no shift" is from results/choice/regret.csv,
+#: the others are from results/choice-settings/regret.csv, with settings chosen on other corpora.
 REGRETS = {
     "no shift": Regret(
         "where source and target look alike", 67, 6, 0.197681, 0.0704281, 0.321982, 1.2
@@ -70,5 +76,6 @@ REGRETS = {
         "where its first class is a fifth of each other", 24, 6, 2.5207, -5.85278, 10.8194, 19.8
     ),
 }  # fmt: skip
-#: Labelled documents of a target → mean over the corpora, and worst, of the same points.
+#: Number of labelled documents of a target → mean over the corpora, and worst, of the same points,
+#: from results/choice-labels/labels.csv.
 BY_SAMPLE = {20: (-0.286, 9.333), 50: (-1.472, 4.0), 100: (-1.856, 3.133)}

@@ -22,7 +22,17 @@ from transferbench.userdata.multilabel import fit_in_tasks
 
 @dataclass(frozen=True)
 class FitPlan:
-    """A model to compare: its name, all its parameters and its seeds."""
+    """A model to compare.
+
+    Parameters
+    ----------
+    model
+        Its name.
+    params
+        All its parameters.
+    seeds
+        Its seeds; (None,) if it takes none.
+    """
 
     model: str
     params: Mapping[str, Any]
@@ -34,6 +44,10 @@ def choose_family(names: Sequence[str], has_source: bool, separator: str | None)
 
     Parameters
     ----------
+    names
+        Names of the models; may be empty.
+    has_source
+        False if there are only targets, which are clustered.
     separator
         None if the user gave none, "" to leave labels whole.
     """
@@ -48,6 +62,8 @@ def model_names(family: str, names: Sequence[str] = ()) -> list[str]:
 
     Parameters
     ----------
+    family
+        Family of the problem.
     names
         The others; by default the quick ones.
     """
@@ -63,14 +79,20 @@ def plan(
     repeats: int = 1,
     seed: int = 0,
 ) -> list[FitPlan]:
-    """Return what to fit on a problem of a family.
+    """Plan the fits of models on a problem of a family.
 
     Parameters
     ----------
+    family
+        The family.
+    names
+        Names of the models.
     params
         Parameters by model.
     repeats
-        Seeds of a random model, from `seed` on.
+        Number of seeds of a random model.
+    seed
+        The first seed.
 
     Raises
     ------
@@ -97,13 +119,16 @@ def assign(
 ) -> dict[str, dict[str, str]]:
     """Return parameters by model.
 
-    MODEL.NAME overrides NAME. One that no model has is for the first preferred model, or else the
-    first one, where `plan` refuses it.
-
     Parameters
     ----------
     values
-        By name: NAME is for all models that have it, MODEL.NAME for one.
+        Values by name: NAME is for all models that have it, MODEL.NAME is for one model and
+        overrides NAME.
+    names
+        Names of the models.
+    preferred
+        Models that get a parameter which no model has, so that `plan` reports the mistake for the
+        first of them; by default the first of all models.
     """
     params: dict[str, dict[str, str]] = {}
     schemas = {name: parameters.schema(models.load(name)) for name in names}
@@ -121,6 +146,10 @@ class ComparedModel:
 
     Parameters
     ----------
+    model
+        Its name.
+    params
+        All its parameters.
     fits
         The fit of each seed; empty if the model could not be fitted.
     seconds
@@ -144,7 +173,14 @@ class ComparedModel:
 def fit_plan(problem: Problem, planned: FitPlan, memory: artefacts.Memory) -> ComparedModel:
     """Fit a model with each of its seeds; a model that cannot be fitted has a doubt instead.
 
-    memory: graphs, starts and others that models share.
+    Parameters
+    ----------
+    problem
+        The problem.
+    planned
+        The model.
+    memory
+        Artefacts that models share, such as graphs and starts.
     """
 
     def failed(text: str) -> ComparedModel:

@@ -1,10 +1,10 @@
-"""Use a random sample of the targets with labels: for the class shares, and to choose a model.
+"""Use a labelled random sample of the targets to estimate class shares and to choose a model.
 
-Models are fitted without these labels, so their decisions on the sample are as good as on other
-documents. Only `consensus` uses the numbers of each class in it, see `consensus_sampled`; no
-document is evidence for itself. The model that is right most often is chosen. As the
-best of several on few documents it looks better than it is; by how much is estimated on samples
-drawn again from the sample (Efron 1983, Journal of the American Statistical Association 78, 316).
+Models are fitted without these labels, so they are as accurate on the sample as on other documents.
+Only `consensus` uses the class counts of the sample, see `consensus_sampled`; its decision on a
+document does not use the label of this document. The model that is right most often is chosen. The
+best of several models on few documents looks better than it is. This optimism is estimated by the
+bootstrap (Efron 1983, Journal of the American Statistical Association 78, 316).
 """
 
 from collections.abc import Mapping
@@ -18,14 +18,14 @@ from transferbench.measures import correct
 from transferbench.models.transfer.consensus_sampled import at_sample, by_shares
 from transferbench.problem import Fit, Problem, Truth
 
-#: Samples drawn again, to estimate the optimism of a choice.
+#: Bootstrap samples that estimate the optimism of a choice.
 RESAMPLES = 1000
 
 
 def decide(problem: Problem, fit: Fit, sample: Truth, seed: int = 0) -> Fit:
-    """Return the fit of `consensus` with decisions at the shares of the sample in each target.
+    """Return the fit of `consensus` with decisions at the class shares of the sample.
 
-    Targets without labels are as they were.
+    Decisions on targets without labelled documents do not change.
     """
     scores = [
         at_sample(S, Y, rows, by_shares(problem, target, seed)) if rows.any() else S
@@ -39,16 +39,16 @@ def decide(problem: Problem, fit: Fit, sample: Truth, seed: int = 0) -> Fit:
 
 @dataclass(frozen=True)
 class Judged:
-    """The model that is right most often on a sample, the first of equally good ones.
+    """The models' results on a labelled sample, and the optimism of choosing the best one.
 
     Parameters
     ----------
     right
-        By model, on how many of the documents it is right; the best first.
+        Number of documents on which a model is right, by model; the chosen one first.
     documents
-        Of the sample.
+        Number of documents of the sample.
     optimism
-        By how much the accuracy of the chosen model on the sample is expected to be too large.
+        Expected accuracy of the chosen model on the sample less that on other documents.
     """
 
     right: Mapping[str, int]
@@ -62,24 +62,29 @@ class Judged:
 
 
 def judge(fits: Mapping[str, Fit], sample: Truth) -> Judged:
-    """Return how well models do on the sample; of equally good ones the first is preferred."""
+    """Judge models on the sample; of equally good ones the first is chosen."""
     return _judge(
         {name: np.concatenate([*correct(fit, sample).values()]) for name, fit in fits.items()}
     )
 
 
 def judge_draw(right: Mapping[str, np.ndarray], labelled: int, draw: int) -> Judged:
-    """Return how well models do on a sample that the options of a task draw, see `problems.cut`.
+    """Judge models on the sample that a task draws with these options.
 
-    right: by model, which of the scored documents of the target (n,) are right.
+    Parameters
+    ----------
+    right
+        Which of the scored documents of the target (n,) are right, by model.
+    labelled, draw
+        Options of the task: the size of the sample, and its number.
     """
     n = len(next(iter(right.values())))
     rows = np.sort(draw_labelled(n, labelled, draw))
-    return _judge({name: each[rows] for name, each in right.items()})
+    return _judge({name: is_right[rows] for name, is_right in right.items()})
 
 
 def _judge(by_model: Mapping[str, np.ndarray]) -> Judged:
-    """Return the judgement of which documents of the sample (m,) each model has right."""
+    """Judge models by the documents of the sample (m,) on which each is right."""
     right = np.array([*by_model.values()], float)  # (models, m)
     m = right.shape[1]
     drawn = np.random.default_rng(0).multinomial(m, np.full(m, 1 / m), RESAMPLES)  # (samples, m)
@@ -93,7 +98,7 @@ def _judge(by_model: Mapping[str, np.ndarray]) -> Judged:
 
 
 def wilson(share: float, n: int) -> tuple[float, float]:
-    """Return Wilson's 95 per cent interval of a probability from its share of n > 0 trials."""
+    """Return Wilson's 95 per cent interval of a probability, given the share of n > 0 trials."""
     z = 1.959964
     middle, half = share + z**2 / (2 * n), z * sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     return (middle - half) / (1 + z**2 / n), (middle + half) / (1 + z**2 / n)

@@ -1,6 +1,6 @@
 """Compare models on the documents of a user, from Python, the command line or an estimator.
 
-session = Session.of_files(["labelled.csv"], ["mail.csv"], names=["lr", "gcmf"])
+session = Session.from_files(["labelled.csv"], ["mail.csv"], names=["lr", "gcmf"])
 compared = session.compare()
 session.table(compared)
 """
@@ -18,7 +18,7 @@ from transferbench.choose.evidence import NO_CONFIDENCE
 from transferbench.choose.fits import FitPlan, plan
 from transferbench.parameters import Params
 from transferbench.problem import Family, Problem, Truth
-from transferbench.userdata.documents import Documents, Labels, Reading, find_domains
+from transferbench.userdata.documents import Documents, Labels, ReadOptions, find_domains
 from transferbench.userdata.load import load
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ class Session:
 
     Parameters
     ----------
+    problem
+        The problem.
     plans
         The models, see `fits.plan`.
     truth
@@ -53,7 +55,7 @@ class Session:
     options: Params = field(default_factory=dict)
 
     @classmethod
-    def of_files(
+    def from_files(
         cls,
         sources: Sequence[str],
         targets: Sequence[str],
@@ -66,10 +68,12 @@ class Session:
         labels: Labels = "any",
         label_file: Path | None = None,
         options: Params,
-        reading: Reading = Reading(),
+        reading: ReadOptions = ReadOptions(),
         clusters: int = 0,
     ) -> Self:
-        """Plan the fits, then find and read the files: reading large ones takes long.
+        """Make a problem of files.
+
+        The arguments are checked before the files are read, because large files take long.
 
         Parameters
         ----------
@@ -78,7 +82,7 @@ class Session:
         names, family, params, repeats, seed
             See `fits.plan`.
         labels
-            Those that targets must have. With a labelled sample no others are read.
+            Labels that targets must have. With a labelled sample, only its labels are read.
         label_file
             The labelled sample.
         options, reading, clusters
@@ -92,7 +96,7 @@ class Session:
         plans = plan(family, names, params, repeats=repeats, seed=seed)
         loaded = load(
             find_domains(sources), find_domains(targets), family=family,
-            labels="none" if label_file else labels, options=options, reading=reading,
+            labels="none" if label_file else labels, options=options, read_options=reading,
             clusters=clusters, label_file=label_file,
         )  # fmt: skip
         return cls(
@@ -108,7 +112,7 @@ class Session:
         Parameters
         ----------
         progress
-            Yields the plans one by one, and may show how many are left.
+            Iterates over the plans, for example with a progress bar.
         """
         sample = self.truth if self.sampled else None
         return comparing.compare(self.problem, progress(self.plans), sample)
@@ -125,7 +129,7 @@ class Session:
         path
             CSV, with a byte order mark, by which spreadsheets know UTF-8.
         count
-            At most so many documents.
+            Largest number of documents.
         label
             The empty column of their labels.
 
@@ -155,8 +159,14 @@ class Session:
         ----------
         path
             CSV or JSON lines.
+        compared
+            The compared models.
         names
             The models, see `predictions.predict`.
+        separator
+            Separator of the labels in a cell, see `predictions.predict`.
+        with_scores
+            True to write the score of each class, too.
 
         Raises
         ------

@@ -16,12 +16,12 @@ from transferbench.cli._terminal import OncePrinter, echo
 from transferbench.errors import Failure, SeveralErrors, UserError, unknown
 
 FOLDER = Path(__file__).parent
-#: Errors of a place to write: it is full or protected, or its path cannot be one.
-OF_PLACE = {
+#: Error numbers of a path that cannot be written: the disk is full, or the path protected or wrong.
+CANNOT_WRITE = {
     *(errno.EACCES, errno.EEXIST, errno.EFBIG, errno.ENAMETOOLONG),
     *(errno.ENOSPC, errno.ENOTDIR, errno.EROFS),
 }
-#: The variable by which the script of `completion` asks for names.
+#: Environment variable that a shell sets to ask for completions.
 COMPLETE = "_TRANSFERBENCH_COMPLETE"
 
 
@@ -73,9 +73,18 @@ def main(
 
 
 def invoke(arguments: list[str] | None = None) -> int:
-    """Run the program and return its exit code.
+    """Run the program.
 
-    0: success, 1: our failure, 2: a mistake that the user can correct, 128 + n: signal n.
+    Parameters
+    ----------
+    arguments
+        Arguments of the command line; by default those of the process.
+
+    Returns
+    -------
+    int
+        Exit code: 0 after success, 1 after a failure of the program, 2 after a mistake that the
+        user can correct, 128 + n after signal n.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in arguments
@@ -110,7 +119,7 @@ def invoke(arguments: list[str] | None = None) -> int:
 
 
 def _describe(error: BaseException) -> tuple[str, int]:
-    """Return the message and the exit code of an error; of several, how many there are."""
+    """Return the message and the exit code of an error; for several errors, their number."""
     match error:
         case SeveralErrors():
             return f"Error: {len(error.args)} mistakes:", 2
@@ -129,9 +138,9 @@ def _describe(error: BaseException) -> tuple[str, int]:
         case MemoryError():
             return "Error: out of memory; give less data or fewer runs, or use more memory.", 1
         case OSError():
-            place = f"{error.filename}: " if error.filename else ""
-            of_place = error.errno in OF_PLACE
-            remedy = "; use another path, or make room there." if of_place else ""
-            return f"Error: {place}{error.strerror or error}{remedy}", 2
+            path = f"{error.filename}: " if error.filename else ""
+            cannot_write = error.errno in CANNOT_WRITE
+            remedy = "; use another path, or make room there." if cannot_write else ""
+            return f"Error: {path}{error.strerror or error}{remedy}", 2
     kind = type(error).__name__
     return f"Failure in transferbench: {kind}: {error} (--debug shows where)", 1

@@ -1,4 +1,7 @@
-"""Options by the fields of a dataclass; names in arguments, completed without heavy imports."""
+"""Options declared as fields of a dataclass, and arguments that name models, tasks, experiments.
+
+Names are completed in the shell without heavy imports.
+"""
 
 import shlex
 from collections.abc import Callable, Iterable
@@ -22,20 +25,26 @@ def option(*flags: str, **settings: Any) -> Any:
 def passing(name: str, values: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that adds the options of a dataclass to a command.
 
-    The command takes one instance of it as the argument `name`.
+    Parameters
+    ----------
+    name
+        Argument of the command that takes the instance of the dataclass.
+    values
+        The dataclass.
     """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
         def with_value(**arguments: Any) -> Any:
-            chosen = {each.name: arguments.pop(each.name) for each in fields(values)}
+            chosen = {declared.name: arguments.pop(declared.name) for declared in fields(values)}
             return command(**{name: values(**chosen)}, **arguments)
 
-        for each in reversed(fields(values)):
-            settings = dict(each.metadata)
-            if each.default is not MISSING:
-                settings["default"] = each.default
-            with_value = click.option(*settings.pop("flags"), each.name, **settings)(with_value)
+        for declared in reversed(fields(values)):
+            settings = dict(declared.metadata)
+            if declared.default is not MISSING:
+                settings["default"] = declared.default
+            flags = settings.pop("flags")
+            with_value = click.option(*flags, declared.name, **settings)(with_value)
         return with_value
 
     return decorate
@@ -62,7 +71,7 @@ def task_names() -> Iterable[str]:
 
 
 def experiment_names() -> Iterable[str]:
-    """Return the names of papers and of all experiments, also of the user's own with results."""
+    """Return the names of papers, of our experiments and of the user's experiments with results."""
     return [*experiments.papers(), *experiments.names(), *experiments.user_names(load().results)]
 
 
@@ -78,11 +87,11 @@ def have_run(settings: Settings) -> tuple[str, ...]:
 
 
 def _expanded(_: click.Context, __: click.Parameter, asked: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the experiments that the arguments name; none without arguments."""
+    """Return the experiments that the arguments name."""
     return tuple(experiments.expand(asked))
 
 
-#: The parameters of a command for one model, which it takes as `assignments`.
+#: The option for parameters of a model; the command takes its values as `assignments`.
 parameter_options = click.option(
     "--set", "assignments", multiple=True, metavar="NAME=VALUE",
     help="Parameter of the model; repeatable.",
@@ -96,7 +105,7 @@ several_experiments = click.argument(
 
 
 def experiments_named(name: str) -> list[str]:
-    """Return the experiments that a name stands for, or the path of the user's own; [] if none."""
+    """Return the experiments that a name stands for, or the path of a user's file; [] if none."""
     from transferbench import strict_yaml
 
     if Path(name).suffix in experiments.SUFFIXES and Path(name).is_file():
@@ -108,7 +117,13 @@ def experiments_named(name: str) -> list[str]:
 
 
 def task(name: str) -> str:
-    """Return the name of a task unchanged. Raise UserError if it names experiments."""
+    """Return the name of a task unchanged.
+
+    Raises
+    ------
+    UserError
+        If it names experiments.
+    """
     if names := experiments_named(name):
         command = f"`transferbench reproduce {shlex.quote(name)}`"
         remedy = f"use {command}, or a task that `transferbench describe {names[0]}` lists"

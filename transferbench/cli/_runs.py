@@ -1,4 +1,4 @@
-"""Runs of a command: options that say where and how, the runs performed, and the dry run."""
+"""Perform the runs of a command: options, messages while they run, and the dry run."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def seconds(text: str) -> float:
 
 
 def seeds(text: str) -> tuple[int, ...]:
-    """Return different seeds, written as 0,3,7."""
+    """Return seeds written as 0,3,7, without repetitions."""
     return tuple(dict.fromkeys(convert(text, tuple[Seed, ...], "seeds")))
 
 
 @dataclass(frozen=True)
 class Execution:
-    """Values of the options that say where and how runs are performed, and with which limits."""
+    """Values of the options for performing runs: which ones, how many at a time, their limits."""
 
     jobs: int = option(
         "--jobs", "-j", type=click.IntRange(1), default=1, show_default=True,
@@ -79,10 +79,23 @@ class Execution:
         store: Store | None = None,
         file_of: Callable[[Run], Path | None] = lambda run: None,
     ) -> list[Record]:
-        """Return the records of the runs; with dry_run, print what would run and return none.
+        """Perform runs and return their records; with dry_run, print what would run.
 
-        default_limits: limits of a run if the command line gives none; the others: see
-        `runner.run`.
+        Parameters
+        ----------
+        runs
+            The runs.
+        settings
+            Settings of the command.
+        default_limits
+            Returns the limits of a run that the command line does not give.
+        on_record, expected, store, file_of
+            See `runner.run`.
+
+        Returns
+        -------
+        list of Record
+            The records in the order of the runs; empty with dry_run.
         """
         from transferbench.runs import runner
         from transferbench.runs.policy import REASONS, has_untracked_code
@@ -118,7 +131,7 @@ class Execution:
             if first := shorten(record.output.strip().partition("\n")[0]):
                 once.say(f"{run.model} printed: {first} (more in the output of its record)")
             if record.status not in ("done", "unavailable"):
-                say(f"{record.status}: {run}: {record.reason}", err=True)
+                say(f"{record.status}: {run}: {record.failure}.", err=True)
             on_record(run, record)
 
         return runner.run(

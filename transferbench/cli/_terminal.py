@@ -10,7 +10,7 @@ from transferbench.messages import message_text, printable, shorten
 
 
 def echo(message: Any = "", *, err: bool = False, nl: bool = True) -> None:
-    """Print data to stdout, or a message without passwords to stderr; no control characters."""
+    """Print data to stdout, or a message without passwords to stderr; escape control characters."""
     click.echo((message_text if err else printable)(str(message)), err=err, nl=nl)
 
 
@@ -30,13 +30,13 @@ def say(message: Any, *, err: bool = False) -> None:
 
 
 def echo_json(value: Any, indent: int | None = 2) -> None:
-    """Print a value as one JSON document; NaN becomes null, what else JSON lacks a text."""
+    """Print a value as JSON; NaN becomes null, other types become text."""
     value = json.loads(json.dumps(value, default=str), parse_constant=lambda name: None)
     echo(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
 class OncePrinter:
-    """Prints messages to stderr, each text once."""
+    """Print messages to stderr, every text once."""
 
     def __init__(self) -> None:
         self._printed: set[str] = set()
@@ -47,6 +47,6 @@ class OncePrinter:
             self._printed.add(text)
             say(text, err=True)
 
-    def show_warning(self, message: object, *place: object, **file: object) -> None:
-        """Print a warning in one line, without its place; called as `warnings.showwarning`."""
+    def show_warning(self, message: object, *location: object, **file: object) -> None:
+        """Print a warning on one line, without file and line; replaces `warnings.showwarning`."""
         self.say(f"warning: {shorten(str(message))}")

@@ -23,13 +23,13 @@ def command(names: tuple[str, ...]) -> None:
 
     files = [name for name in names if name.endswith(".csv")]
     asked = [name for name in names if name not in files]
-    found = audit.findings(asked) if asked or not files else {}
+    findings = audit.findings(asked) if asked or not files else {}
     for name in files:
         columns, documents = audit.read_columns(Path(name))
-        found[name] = audit.audit(columns, {"documents": documents})
-    for name in names or found:
-        if found[name]:
+        findings[name] = audit.audit(columns, {"documents": documents})
+    for name in names or findings:
+        if findings[name]:
             echo(f"{name}:")
-            echo_table(audit.table(name, found[name]).texts())
+            echo_table(audit.table(name, findings[name]).texts())
             echo()
     echo(click.wrap_text(words("audit"), width=100))

@@ -12,15 +12,15 @@ from transferbench.files import TEMPORARY
 from transferbench.settings import Settings
 
 KINDS = ("built", "originals", "artefacts", "temporary")
-#: A temporary file that was not written for so long is no longer being written.
+#: Age from which a temporary file is no longer being written.
 IDLE_SECONDS = 3600.0
 
 
 def _files(settings: Settings) -> dict[str, Iterable[Path]]:
-    """Return the files of each kind, searched when they are asked for; all others are the user's.
+    """Return the files that may be removed, by kind.
 
-    originals : those of all datasets.
-    temporary : files that were being written when their process was killed.
+    Temporary files are those that were being written when their process was killed. Other files are
+    the user's. Folders are searched when the files of a kind are iterated.
     """
     from transferbench import datasets
     from transferbench.artefacts import NAMES

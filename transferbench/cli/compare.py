@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from transferbench.cli import _user
+from transferbench.cli._comparison import (
+    WIDTH,
+    fit_models,
+    print_choice,
+    print_shares,
+    print_warnings,
+)
 from transferbench.cli._runs import REPEATS
 from transferbench.cli._terminal import echo, echo_json, echo_table
+from transferbench.cli._user import UserData, user_data
 from transferbench.messages import short_number
 
 if TYPE_CHECKING:
@@ -19,11 +26,11 @@ if TYPE_CHECKING:
 
     from transferbench.problem import Problem
 
-#: Of more classes the table has the least and the largest number.
+#: Largest number of classes with a number each; of more, the table has the least and the largest.
 FEW_CLASSES = 4
-#: With fewer scored documents the accuracy has an interval.
+#: Number of scored documents from which the accuracy is printed without an interval.
 MANY_SCORED = 200
-#: What the columns of the table mean; {}: the classes.
+#: Meaning of the table's columns by family; {} stands for the classes.
 LEGEND = {
     "transfer": "; *: recommended; shares: {} among the decisions; recall: the part of each that "
     "is found",
@@ -33,10 +40,10 @@ LEGEND = {
 
 
 @click.command()
-@_user.user_data
+@user_data
 @click.option("--repeats", type=REPEATS, default=1, help="Seeds of random models.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
-def command(user: _user.UserData, repeats: int, as_json: bool) -> int:
+def command(user: UserData, repeats: int, as_json: bool) -> int:
     """Compare and score models on your documents; recommend one.
 
     \b
@@ -51,9 +58,9 @@ def command(user: _user.UserData, repeats: int, as_json: bool) -> int:
     For several labels in a column name --label-separator "|" or a multi-label model. Without a
     source the targets are clustered by the named models, in as many clusters as they have labels.
     """
-    _user.check_files(user)
-    session = _user.open_session(user, _user.to_fit(user), "any", repeats=repeats)
-    compared = _user.compare(session)
+    user.check_outputs()
+    session = user.open_session(user.models_to_fit(), "any", repeats=repeats)
+    compared = fit_models(session)
     table, problem = session.table(compared), session.problem
     models, choice = compared.models, compared.choice
     chosen = [*([choice.model] if choice.model else []), *user.named]
@@ -68,9 +75,9 @@ def command(user: _user.UserData, repeats: int, as_json: bool) -> int:
         echo_json({**answer, "warnings": doubts, "worthless": worthless})
     else:
         _print(table, problem)
-        _user.print_shares(problem, {model: models[model].fits[0] for model in used})
-        _user.print_choice(choice, user.why)
-    _user.print_warnings(compared, models)
+        print_shares(problem, {model: models[model].fits[0] for model in used})
+        print_choice(choice, user.why)
+    print_warnings(compared, models)
     if worthless and not user.force:
         subject = f"The result of {used[0]}" if used else "Every result"
         echo(f"{subject} is worthless by the warnings above; --force exits with code 0.", err=True)
@@ -96,16 +103,16 @@ def _print(table: DataFrame, problem: Problem) -> None:
     legend = f"s is in seconds, the rest in per cent{LEGEND[problem.family].format(classes)}"
     if "ahead" in table:
         legend += f"; over {table.model[0]}: points of accuracy above it (two-sided p)"
-    echo(f"{textwrap.fill(f'{legend}; ±: standard deviation over the seeds.', _user.WIDTH)}\n")
+    echo(f"{textwrap.fill(f'{legend}; ±: standard deviation over the seeds.', WIDTH)}\n")
 
 
 def _columns(rows: Sequence[dict[str, Any]], problem: Problem) -> dict[str, list[str]]:
-    """Return the cells of a table by heading, without empty columns."""
+    """Return the cells of the table's columns by heading, without empty columns."""
     from transferbench.measures import headings
 
     def by_class(name: str) -> list[str]:
         names = [f"{name} {label}" for label in problem.classes]
-        return [_by_class([row.get(each, math.nan) for each in names]) for row in rows]
+        return [_by_class([row.get(key, math.nan) for key in names]) for row in rows]
 
     columns = {
         "model": [f"{row['model']}{' *' if row['recommended'] else ''}" for row in rows],
@@ -140,9 +147,16 @@ def _by_class(values: Sequence[float]) -> str:
 
 
 def _measure(row: dict[str, Any], name: str, interval: bool) -> str:
-    """Return a measure in per cent with ± over seeds, "" if there is none.
+    """Return a measure in per cent with its deviation over seeds, "" if there is none.
 
-    interval: with its 95 % Wilson interval instead, if it is on few documents.
+    Parameters
+    ----------
+    row
+        A row of `choose.compare.table`.
+    name
+        Name of the measure.
+    interval
+        True to give the 95 % Wilson interval instead if few documents are scored.
     """
     from transferbench.choose.sample import wilson
 

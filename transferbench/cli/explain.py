@@ -16,7 +16,7 @@ from transferbench.settings import Settings
 @click.argument("experiment", shell_complete=completing(experiment_names))
 @click.argument("row", required=False)
 @click.argument("column", required=False)
-@click.option("--x", type=float, default=None, help="Place on a figure's x axis.")
+@click.option("--x", type=float, default=None, help="Position on a figure's x axis.")
 @click.pass_obj
 def command(
     settings: Settings, /, experiment: str, row: str | None, column: str | None,
@@ -42,8 +42,8 @@ def command(
         raise UserError(f"{file.name}: name a row and a column; {known}.")
     cells = read_cells(file, settings.with_runs(file.name) / file.name)
     cell = explain.find(file, cells, row, column, x)
-    found = explain.describe_cell(file, cell)
-    echo(found.pop("title"))
+    facts = explain.describe_cell(file, cell)
+    echo(facts.pop("title"))
     if not math.isnan(cell.published):
         compared = file.spec.control_of or file.name
         printed = experiments.PUBLISHED.fullmatch(compared)
@@ -51,7 +51,7 @@ def command(
         echo("\nWhy it may differ from print:")
         _echo_named(explain.why(file, cells, cell, findings))
         echo("\nWhat it is:")
-    _echo_named(found)
+    _echo_named(facts)
     task = cell.records[0].run.task
     built = task.built_path(settings).is_file()
     digest = tasks.ensure_built(task, settings).facts.key if built else ""

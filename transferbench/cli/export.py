@@ -82,19 +82,19 @@ def _write(view: Matrix, path: Path, form: str) -> None:
     elif form == "svmlight":
         dump_svmlight_file(X, np.zeros(X.shape[0]), str(path), zero_based=False)
     else:
-        entries = X.tocoo()
-        table = {"row": entries.row, "column": entries.col, "value": entries.data}
+        triples = X.tocoo()
+        table = {"row": triples.row, "column": triples.col, "value": triples.data}
         pd.DataFrame(table).to_csv(path, index=False)
 
 
 def _labels(classes: tuple[str, ...], domain: str, Y: np.ndarray, rows: np.ndarray) -> pd.DataFrame:
-    """Return domain, row and class of the rows (n,) of Y (n, c); an empty class for one without."""
+    """Return domain, row and class for each label of the rows (n,) of Y (n, c); "" for no label."""
     import numpy as np
     import pandas as pd
 
     padded = np.column_stack([Y[rows], ~Y[rows].any(axis=1)])  # the last column: no class
-    places, columns = padded.nonzero()
+    positions, columns = padded.nonzero()
     names = np.array([*classes, ""], object)
     return pd.DataFrame(
-        {"domain": domain, "row": rows.nonzero()[0][places], "class": names[columns]}
+        {"domain": domain, "row": rows.nonzero()[0][positions], "class": names[columns]}
     )

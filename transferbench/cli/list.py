@@ -15,7 +15,8 @@ from transferbench.settings import Settings
 KINDS = ("all", "models", "tasks", "experiments", *experiments.papers())
 #: Tasks that are other forms of listed ones, or made up; only --all and a text print them.
 OTHER_FORM = re.compile(r"(embedded|generated|dtl|dai)/.*|gtl/.*-bydate|.*-rebuilt")
-Entry = dict[str, Any]
+#: Fields of a model, task or experiment by name.
+Listed = dict[str, Any]
 
 
 @click.command()
@@ -39,7 +40,7 @@ def command(settings: Settings, what: str, text: str, everything: bool, as_json:
     if what not in KINDS:
         what, text = "all", f"{what} {text}".strip()
     lists = {
-        kind: [each for each in listed if text.casefold() in f"{each}".casefold()]
+        kind: [fields for fields in listed if text.casefold() in f"{fields}".casefold()]
         for kind, listed in _read(settings, what).items()
     }
     if not any(lists.values()):
@@ -51,19 +52,19 @@ def command(settings: Settings, what: str, text: str, everything: bool, as_json:
         lists = {kind: _families(v) if kind == "tasks" else v for kind, v in lists.items()}
     for kind, printed in lists.items():
         if printed:
-            heads = [head for head in printed[0] if any(each[head] for each in printed)]
-            rows = [[_text(each[head]) for head in heads] for each in printed]
+            heads = [head for head in printed[0] if any(fields[head] for fields in printed)]
+            rows = [[_text(fields[head]) for head in heads] for fields in printed]
             echo_table([[kind, *heads[1:]], *rows])
             echo()
 
 
-def _families(tasks: list[Entry]) -> list[Entry]:
+def _families(tasks: list[Listed]) -> list[Listed]:
     """Return one line for the tasks of each family, without those that only --all prints."""
-    shown = [each for each in tasks if not OTHER_FORM.fullmatch(each["name"])]
+    shown = [task for task in tasks if not OTHER_FORM.fullmatch(task["name"])]
     lines = []
-    for _, group in groupby(shown, lambda each: each["name"].partition("/")[0]):
+    for _, group in groupby(shown, lambda task: task["name"].partition("/")[0]):
         first, *others = group
-        sizes = sorted(filter(None, (each["documents"] for each in (first, *others))))
+        sizes = sorted(filter(None, (task["documents"] for task in (first, *others))))
         name = first["name"] + (f" and {len(others)} more" if others else "")
         documents = " to ".join(dict.fromkeys(map(_text, sizes[:1] + sizes[-1:])))
         lines.append(first | {"name": name, "documents": documents})
@@ -77,12 +78,12 @@ def _text(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value or ''}"
 
 
-def _read(settings: Settings, what: str) -> dict[str, list[dict[str, Any]]]:
+def _read(settings: Settings, what: str) -> dict[str, list[Listed]]:
     """Return what --json prints."""
     from transferbench import datasets, models
     from transferbench.fingerprint import missing_libraries, summary
 
-    lists: dict[str, list[dict[str, Any]]] = {}
+    lists: dict[str, list[Listed]] = {}
     if what in ("all", "models"):
         lists["models"] = [
             {
@@ -99,10 +100,10 @@ def _read(settings: Settings, what: str) -> dict[str, list[dict[str, Any]]]:
         ]
     if what not in ("models", "tasks"):
         users = experiments.user_names(settings.results)
-        of_paper = experiments.papers().get(what)
+        in_paper = experiments.papers().get(what)
         lists["experiments"] = [
             {"name": name, "title": title, "place": "yours" if name in users else None}
             for name, title in experiments.titles(settings.results).items()
-            if of_paper is None or name in of_paper
+            if in_paper is None or name in in_paper
         ]
     return lists

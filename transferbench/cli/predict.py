@@ -4,8 +4,14 @@ from pathlib import Path
 
 import click
 
-from transferbench.cli import _user
+from transferbench.cli._comparison import (
+    fit_models,
+    print_choice,
+    print_shares,
+    print_warnings,
+)
 from transferbench.cli._terminal import echo
+from transferbench.cli._user import UserData, user_data
 from transferbench.messages import counted
 
 
@@ -15,11 +21,11 @@ from transferbench.messages import counted
     type=click.Path(path_type=Path),
     help="File to write, .csv or .jsonl; needed unless only a sample to label is written.",
 )
-@_user.user_data
+@user_data
 @click.option("--clusters", type=click.IntRange(2), help="Number of clusters, without a source.")
 @click.option("--scores", is_flag=True, help="Also write the score of each class.")
 def command(
-    user: _user.UserData,
+    user: UserData,
     clusters: int | None,
     out: Path | None,
     scores: bool,
@@ -40,25 +46,25 @@ def command(
 
     if not (out or user.label_sample):
         raise UserError("--out is missing; name the file to write, .csv or .jsonl.")
-    _user.check_files(user, out)
+    user.check_outputs(out)
     if bool(user.sources) == bool(clusters):
         raise UserError("expected either --source or --clusters N, and not both.")
     if clusters and clusters > MAX_CLASSES:
         raise UserError(f"--clusters {clusters}: expected at most {MAX_CLASSES}.")
-    names = _user.to_fit(user, labelling=True) if out else []
-    session = _user.open_session(user, names, "none", clusters=clusters or 0)
+    names = user.models_to_fit(labelling=True) if out else []
+    session = user.open_session(names, "none", clusters=clusters or 0)
     if not out:
         return
-    compared = _user.compare(session)
+    compared = fit_models(session)
     wanted = list(compared.models)
     if user.auto:
         best = compared.choice.model
         chosen = [best, *user.named] if best else user.named or wanted[:1]
         wanted = list(dict.fromkeys(chosen)) if best or user.force else []
-        _user.print_choice(compared.choice, user.why)
+        print_choice(compared.choice, user.why)
     fits = {name: compared.models[name].fits[0] for name in wanted if compared.models[name].fits}
-    _user.print_shares(session.problem, fits)
-    _user.print_warnings(compared, wanted)
+    print_shares(session.problem, fits)
+    print_warnings(compared, wanted)
     if not fits:
         remedy = f"name a --model without auto, or add --force to use {chosen[0]}"
         raise Failure(f"{out} is not written; {remedy}.")

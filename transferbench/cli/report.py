@@ -23,4 +23,4 @@ def command(settings: Settings) -> None:
     errors = report.write(results, folder)
     echo(folder / "index.html")
     if errors:
-        raise SeveralErrors.of(errors)
+        raise SeveralErrors.combine(errors)

@@ -89,7 +89,7 @@ def command(
 
 
 def _rows(records: Sequence[Record]) -> tuple[list[list[str]], dict[str, Experiment]]:
-    """Return the table, a line for each model and domain, and the experiments it quotes by name."""
+    """Return a row for each model and domain, and the experiments that it quotes, by name."""
     from statistics import fmean
 
     from transferbench.evidence import published
@@ -105,17 +105,17 @@ def _rows(records: Sequence[Record]) -> tuple[list[list[str]], dict[str, Experim
         of_model = list(group)
         done = [record for record in of_model if record.done]
         if not done:
-            reason = f"{of_model[0].status}: {of_model[0].reason}"
+            reason = f"{of_model[0].status}: {of_model[0].failure}"
             rows.append([model, "", "none", "", *["" for _ in others], "0", "", reason])
             continue
         seconds = f"{fmean(record.seconds or 0 for record in done):.2f}"
         for domain in done[0].metrics:
             ours = [_mean([100 * r.metrics[domain][m] for r in done]) for m in measures]
-            value = place = ""
-            if found := published.find(done[0], domain, measures[0]):
-                value, place = f"{found.value:.2f}", f"{found.experiment.name}, {found.row}"
-                compared[found.experiment.name] = found.experiment
-            rows.append([model, domain, ours[0], value, *ours[1:], f"{len(done)}", seconds, place])
+            value = where = ""
+            if printed := published.find(done[0], domain, measures[0]):
+                value, where = f"{printed.value:.2f}", f"{printed.experiment.name}, {printed.row}"
+                compared[printed.experiment.name] = printed.experiment
+            rows.append([model, domain, ours[0], value, *ours[1:], f"{len(done)}", seconds, where])
     return rows, compared
 
 

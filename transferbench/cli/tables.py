@@ -70,7 +70,7 @@ def command(settings: Settings, names: tuple[str, ...], check: bool, form: str |
     for path in outdated:
         echo(f"{path}: not what its runs yield; run `transferbench tables`.", err=True)
     if errors:
-        raise SeveralErrors.of(errors)
+        raise SeveralErrors.combine(errors)
     if check and not outdated:
         echo(f"{counted(len(names), 'experiment')}: every table is what its runs yield")
     return 1 if outdated else 0

@@ -1,12 +1,12 @@
 """The device that arrays are on: the host's memory, or a GPU through CuPy.
 
 Inside `use_device("cuda")`, `to_device` copies a model's matrices to the GPU. Functions that take
-arrays of either kind find the library of an array by `namespace`; CuPy has NumPy's names. Random
-numbers are drawn on the host, so the start of a model is the same on both; the order of sums is
-not. CuPy converts no array by itself: an array on the wrong side raises TypeError.
+arrays of either kind get the library of an array from `namespace`; CuPy has NumPy's names. Random
+numbers are drawn on the host, so a model starts equally on both devices; the order of sums differs.
+CuPy never copies between devices by itself: an array on the wrong device raises TypeError.
 
-The array API standard would not do: it has no `out`, by which updates save memory, and no sparse
-matrices.
+The array API standard is not enough: it has no sparse matrices, and no `out`, by which updates save
+memory.
 """
 
 import importlib
@@ -35,6 +35,11 @@ _device: ContextVar[str] = ContextVar("device", default="cpu")
 def use_device(name: str) -> Iterator[None]:
     """Use a device in the block.
 
+    Parameters
+    ----------
+    name
+        "cpu" or "cuda".
+
     Raises
     ------
     UserError
@@ -51,7 +56,20 @@ def use_device(name: str) -> Iterator[None]:
 
 
 def check(name: str) -> None:
-    """Raise UserError for an unknown device, Unavailable if CuPy or a GPU is missing."""
+    """Check that a device can be used.
+
+    Parameters
+    ----------
+    name
+        Name of the device.
+
+    Raises
+    ------
+    UserError
+        For an unknown device.
+    Unavailable
+        If CuPy or a GPU is missing.
+    """
     if name not in get_args(Device):
         raise unknown("device", name, get_args(Device))
     if name == "cpu":
@@ -67,7 +85,7 @@ def check(name: str) -> None:
 
 
 def description() -> list[str]:
-    """Return CuPy with its version, and the name of the GPU; nothing on the host."""
+    """Return the version of CuPy and the name of the GPU; an empty list on the host."""
     if _device.get() == "cpu":
         return []
     cupy = _library("cupy")
@@ -81,7 +99,7 @@ def namespace(x: Any) -> Any:
 
 
 def to_device(x: T) -> T:
-    """Return an array or sparse matrix (CSR or CSC) on the device of the block."""
+    """Return an array or sparse matrix (CSR or CSC) on the device that is in use."""
     if _device.get() == "cpu":
         return x
     X: Any = x
@@ -100,12 +118,12 @@ def to_host(x: Any) -> np.ndarray:
 
 
 def is_dense(X: Any) -> "TypeIs[np.ndarray]":
-    """True for an array, False for a sparse matrix, on either device."""
+    """Return True for an array, False for a sparse matrix, on either device."""
     return isinstance(X, np.ndarray) or not hasattr(X, "indptr")
 
 
 def on_host(x: Any) -> bool:
-    """True for an array on the host."""
+    """Return True for an array on the host."""
     return isinstance(x, np.ndarray)
 
 

@@ -33,7 +33,7 @@ EXTRA = 6
 FIRST_THRESHOLD = 0.1
 #: Least weight of an edge of the heat kernel, so that outliers stay connected.
 LEAST_WEIGHT = 1e-12
-#: Cosines that differ by less than this share are equal, up to rounding in float32.
+#: Relative difference below which cosines count as equal, because float32 rounds them.
 TIE = 1e-5
 #: Memory for distances, in MiB.
 MAX_MEBIBYTES = 64
@@ -216,8 +216,8 @@ def _recall(edges: Edges, exact: Edges, n: int) -> float:
 def _incomplete(top: sp.csr_matrix, p: int, count: int, threshold: float) -> np.ndarray:
     """Return a mask of rows of `top` that may lack one of their p nearest neighbours.
 
-    A row is incomplete if it has too few of them, or if its p-th ties with its last, because equal
-    ones may have been cut off.
+    A row is incomplete if it has too few neighbours, or if its p-th ties with its last, because
+    further ones with the same cosine may have been cut off.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def _incomplete(top: sp.csr_matrix, p: int, count: int, threshold: float) -> np.
     sizes = np.diff(top.indptr)
     incomplete = sizes <= p if threshold else np.zeros(sizes.size, bool)
     full = np.flatnonzero(sizes == count)
-    # Sorted by value, the p-th neighbour is at place p, or p − 1 if the row itself is missing.
+    # Sorted by value, the p-th neighbour has index p, or p − 1 if the row itself is missing.
     tied = full[top.data[top.indptr[full + 1] - 1] >= top.data[top.indptr[full] + p]]
     incomplete[tied] = True
     return np.asarray(incomplete)

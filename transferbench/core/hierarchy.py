@@ -8,9 +8,9 @@ X_ij (n_i, d_j) view j of task i; Y_i (s_i, m) labels of its first s_i rows, the
 data. The views and the labels share R_i (the labels its first s_i rows); the tasks share C_j. L is
 least squares or the divergence, see `core.losses`.
 
-The tasks of a view are stacked, one below the other, so one product with X serves all of them.
-Every update is that of H in X ≈ A H Bᵀ. Its products are multiplied in the order that takes the
-fewest operations, see `core.losses`.
+The tasks of a view are stacked, one below the other, so they need one product with X only. Every
+update is that of H in X ≈ A H Bᵀ. The factors of a product are multiplied in the order that takes
+the fewest operations, see `core.losses`.
 """
 
 from collections.abc import Iterator
@@ -54,7 +54,17 @@ class Data:
 
 @dataclass(frozen=True)
 class Layer:
-    """Factors of one layer, updated in place: R[i], C[j], M[i][j]; task i, view j, labels last."""
+    """Factors of one layer, updated in place.
+
+    Parameters
+    ----------
+    R
+        For each task (n_i, p); in higher layers, the rows are the clusters of the layer below.
+    C
+        For each view, then for the labels (d_j, q).
+    M
+        For each task, a list of (p, q) for each view, then for the labels.
+    """
 
     R: list[np.ndarray]
     C: list[np.ndarray]
@@ -62,9 +72,20 @@ class Layer:
 
 
 class Stack:
-    """Layers on top of data, and the updates of their factors; M is that of the highest layer.
+    """Layers on top of data, and the updates of their factors.
 
-    Levels count from 0.
+    Levels count from 0. The M of the highest layer is part of the objective.
+
+    Parameters
+    ----------
+    data
+        Matrices that the lowest layer factorises.
+    layers
+        Factors of each layer, from the lowest.
+    loss
+        Loss of all terms.
+    beta
+        Weight of the coupling of each view's M to that of the labels.
     """
 
     def __init__(self, data: Data, layers: list[Layer], loss: Loss, beta: float) -> None:
@@ -78,7 +99,7 @@ class Stack:
             term.set_C([layer.C[j] for layer in layers])
 
     def _set_R(self) -> None:
-        """Set R of every task in the terms, cut to their rows."""
+        """Set R of every task in all terms; in that of the labels, only its labelled rows."""
         R = [Side(chain_product([layer.R[i] for layer in self.layers])) for i in range(len(self.M))]
         for term in self.terms:
             sizes = [rows.stop - rows.start for rows in term.rows]
@@ -98,10 +119,10 @@ class Stack:
             zeros_like = namespace(common).zeros_like
             num, den = zeros_like(R[level]), zeros_like(R[level])
             rights: list[Any] = []
-            for term, weight, each in zip(self.terms, self.weights, M, strict=True):
+            for term, weight, M_ij in zip(self.terms, self.weights, M, strict=True):
                 if not weight:
                     continue
-                B = weight * chain_product([*R[level + 1 :], each]).T
+                B = weight * chain_product([*R[level + 1 :], M_ij]).T
                 size = len(term.R[i].F)
                 A, rows = [F[:, :size] for F in before], slice(None if level else size)
                 numerator, denominator = term.numerator_denominator_P(i)
@@ -142,7 +163,7 @@ class Stack:
             num, den = numerator_denominator_M(term, i)
             for rows in blocks(len(num)):
                 parts = weight * num[rows], weight * den[rows]
-                self.loss.step_M([each[rows] for each in M], j, *parts, self.beta)
+                self.loss.step_M([M_ij[rows] for M_ij in M], j, *parts, self.beta)
         term.set_M([M[j] for M in self.M])
 
     def objective(self) -> float:
@@ -158,7 +179,7 @@ def blocks(n: int) -> Iterator[slice]:
 
 
 def next_layer_data(layer: Layer, alpha: float) -> Data:
-    """Return the data of the layer above: M of this layer, where every row has labels."""
+    """Return the data of the layer above: M of this layer; every row has labels."""
     X = tuple(namespace(parts[0]).vstack(parts) for parts in zip(*layer.M, strict=True))
     p = len(layer.M[0][0])
     rows = tuple(slice(i * p, (i + 1) * p) for i in range(len(layer.M)))
@@ -175,20 +196,26 @@ def pretrain_sweep(stack: Stack) -> None:
 def finetune_sweep(stack: Stack) -> None:
     """Update all factors of all layers once, from the highest layer: steps 11–16 of Algorithm 1.
 
-    M of a lower layer is not part of the objective, but `predict` uses it. It is fitted to the
-    data of its own layer.
+    M of a lower layer is not part of the objective, but `predict` uses it; see `update_lower_M`.
     """
     stack.update_M()
-    layers, data = stack.layers, stack.data
-    for level in reversed(range(len(layers))):
+    highest = len(stack.layers) - 1
+    for level in reversed(range(highest + 1)):
         stack.update_R(level)
         stack.update_C(level)
-        if level < len(layers) - 1:
-            layer_data = data if level == 0 else next_layer_data(layers[level - 1], data.alpha)
-            lower = Stack(layer_data, [layers[level]], stack.loss, stack.beta)
-            for term, upper in zip(lower.terms, stack.terms, strict=True) if level == 0 else ():
-                term.share_first(upper)
-            lower.update_M()
+        if level < highest:
+            update_lower_M(stack, level)
+
+
+def update_lower_M(stack: Stack, level: int) -> None:
+    """Update M of a layer below the highest, as if it were the only layer on its data."""
+    below = stack.layers[level - 1] if level else None
+    data = next_layer_data(below, stack.data.alpha) if below else stack.data
+    single = Stack(data, [stack.layers[level]], stack.loss, stack.beta)
+    if level == 0:  # the same X and C as in the whole stack
+        for term, whole in zip(single.terms, stack.terms, strict=True):
+            term.reuse_first_level(whole)
+    single.update_M()
 
 
 def predict(layers: list[Layer]) -> list[np.ndarray]:

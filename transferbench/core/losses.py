@@ -9,9 +9,9 @@ P_i = R_i M_i the update of any factor follows from a numerator and a denominato
 
 Most are returned as lists of factors, so that callers can multiply in the cheapest order. Least
 squares multiplies a factor by the square root of numerator / denominator, the divergence by the
-quotient itself. For a sparse X, W is computed at the nonzeros of X only. There are more columns
-than rows in most X, so its products are faster if it is stored by columns (CSC): a factor of all
-columns is then read in order, and only one of all rows out of order.
+quotient itself. For a sparse X, W is computed at the nonzeros of X only. Most X have more columns
+than rows, so their products are faster if X is stored by columns (CSC): the factor with a row for
+each column of X is then read in order, and only the smaller one out of order.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,16 +24,23 @@ from numpy.linalg import multi_dot
 from scipy.special import wrightomega
 
 from transferbench.core.device import is_dense, namespace, on_host, to_host
-from transferbench.core.parallel import share
+from transferbench.core.parallel import run_in_threads
 from transferbench.core.scale import entries, inner, norm2
 from transferbench.problem import Matrix
 
-#: Matrices to multiply.
+#: Matrices to multiply, in this order.
 Factors: TypeAlias = list[np.ndarray]
 
 CHUNK = 2**16  # entries of rows of P at a time: with those of Q they fit a second-level cache
 GPU_CHUNK = 2**28  # likewise on a GPU, which needs large blocks
 TINY = float(np.finfo(np.float64).tiny)
+#: Names of the cached products of a term that depend on each of its factors.
+DEPENDENT = {
+    "R": ("P", "W", "WQ"),
+    "M": ("P", "W", "WQ"),
+    "C": ("Q", "Q_gram", "XQ", "W", "WQ"),
+    "first C": ("XC", "C_gram"),
+}
 
 
 def chain_product(factors: Factors) -> np.ndarray:
@@ -57,8 +64,8 @@ def chain_product(factors: Factors) -> np.ndarray:
     def product(i: int, j: int) -> Any:
         return factors[i] if j == i + 1 else product(i, k := cheapest(i, j)[1]) @ product(k, j)
 
-    found: np.ndarray = product(0, len(factors))
-    return found
+    total: np.ndarray = product(0, len(factors))
+    return total
 
 
 def around(factors: Factors, level: int) -> tuple[Factors, Factors]:
@@ -69,7 +76,13 @@ def around(factors: Factors, level: int) -> tuple[Factors, Factors]:
 
 @dataclass(frozen=True)
 class Side:
-    """A factor F (n, k) and its square, kept as long as it does not change."""
+    """A factor F (n, k), and FᵀF, which is computed once.
+
+    Parameters
+    ----------
+    F
+        (n, k); a changed factor is a new Side.
+    """
 
     F: np.ndarray
 
@@ -81,12 +94,20 @@ class Side:
 
 
 class ViewTerm:
-    """The loss of one X (n, d), with products that are kept until one of their factors changes.
+    """The loss of one X (n, d), with cached products.
+
+    A product is a cached property. Setting a factor drops the products that depend on it, see
+    `DEPENDENT`.
 
     Parameters
     ----------
+    X
+        (n, d), the tasks one below the other.
     rows
         The rows of each task.
+
+    Attributes
+    ----------
     R, M
         A side (n_i, p) and a matrix (p, q) for each task.
     C
@@ -99,24 +120,27 @@ class ViewTerm:
     def set_R(self, R: list[Side]) -> None:
         """Replace R of every task."""
         self.R = R
-        self._forget("P", "W", "WQ")
+        self._invalidate("R")
 
     def set_M(self, M: list[np.ndarray]) -> None:
         """Replace M of every task."""
         self.M = M
-        self._forget("P", "W", "WQ")
+        self._invalidate("M")
 
     def set_C(self, C: list[np.ndarray], changed: int = 0) -> None:
         """Replace the factors of Q, of which the one at level `changed` is new."""
         self.C = C
-        self._forget("Q", "Q_gram", "XQ", "W", "WQ", *([] if changed else ["XC", "C_gram"]))
+        self._invalidate("C")
+        if changed == 0:
+            self._invalidate("first C")
 
-    def _forget(self, *names: str) -> None:
-        for name in names:
-            self.__dict__.pop(name, None)
+    def _invalidate(self, factor: str) -> None:
+        """Drop the cached products that depend on a factor."""
+        for product in DEPENDENT[factor]:
+            self.__dict__.pop(product, None)
 
-    def share_first(self, other: Any) -> None:
-        """Take the products with the first C from a term of the same X and C, if there are any."""
+    def reuse_first_level(self, other: Any) -> None:
+        """Copy the products of X with the first C from a term with the same X and first C."""
 
     @cached_property
     def P(self) -> np.ndarray:
@@ -133,7 +157,7 @@ class ViewTerm:
         return chain_product(self.C)
 
     def R_gram(self, i: int) -> Factors:
-        """Return R_iᵀR_i, which serves all views, or as two factors if that costs less."""
+        """Return factors of R_iᵀR_i: itself, which all views share, or two if that costs less."""
         R = self.R[i]
         cheaper = len(R.F) > R.F.shape[1] < 4 * self.X.shape[1]
         return [R.gram] if cheaper else [R.F.T, R.F]
@@ -142,9 +166,9 @@ class ViewTerm:
 class SquaresTerm(ViewTerm):
     """The loss ‖X − P Qᵀ‖².
 
-    X is narrow if it is dense and has no more columns than the first C; then products with X or Q
-    come first. For any other X, only the update of the first C uses X and that C themselves; the
-    others use their product XC and the square of that C.
+    X is narrow if it is dense and has no more columns than the first C. Products with a narrow X
+    or with Q are computed first. Otherwise only the update of the first C reads X and this C; all
+    other updates use their product XC and the square of this C.
     """
 
     @property
@@ -152,8 +176,8 @@ class SquaresTerm(ViewTerm):
         """True if X is narrow."""
         return is_dense(self.X) and self.X.shape[1] <= self.C[0].shape[1]
 
-    def share_first(self, other: Any) -> None:
-        """Take the products with the first C from a term of the same X and C."""
+    def reuse_first_level(self, other: Any) -> None:
+        """Copy the products of X with the first C from a term with the same X and first C."""
         self.XC, self.C_gram = other.XC, other.C_gram
 
     @cached_property
@@ -181,13 +205,13 @@ class SquaresTerm(ViewTerm):
         return [chain_product([*(C.T for C in self.C[:0:-1]), self.C_gram, *self.C[1:]])]
 
     def numerator_denominator_P(self, i: int) -> tuple[Factors, Factors]:
-        """Return factors of both for P of task i; their products are (n_i, q)."""
+        """Return factors of numerator and denominator (n_i, q) for P of task i."""
         R, rows = self.R[i].F, self.rows[i]
         P = [R, self.M[i]] if self.narrow or len(R) > R.shape[1] else [self.P[rows]]
         return [self.X[rows], self.Q] if self.narrow else [self.XQ[rows]], [*P, *self.Q_gram]
 
     def numerator_denominator_C(self, level: int) -> tuple[np.ndarray, Factors]:
-        """Return both for C of a level: a matrix, and factors whose product has its shape."""
+        """Return the numerator for C of a level, and factors of its denominator."""
         X, Q, first = self.X, self.Q, 0
         if level and not self.narrow:
             X, Q, first = self.XC, chain_product([self.C_gram, *self.C[1:]]), 1
@@ -225,12 +249,12 @@ class DivergenceTerm(ViewTerm):
         return product
 
     def numerator_denominator_P(self, i: int) -> tuple[Factors, Factors]:
-        """Return factors of both for P of task i; their products are (n_i, q)."""
+        """Return factors of numerator and denominator (n_i, q) for P of task i."""
         ones = namespace(self.Q).ones((len(self.R[i].F), 1), self.Q.dtype)
         return [self.WQ[self.rows[i]]], [ones, self.Q.sum(axis=0, keepdims=True)]
 
     def numerator_denominator_C(self, level: int) -> tuple[np.ndarray, Factors]:
-        """Return both for C of a level: a matrix, and factors whose product has its shape."""
+        """Return the numerator for C of a level, and factors of its denominator."""
         before, after = around(self.C, level)
         ones = namespace(self.Q).ones((len(self.Q), 1), self.Q.dtype)
         left = chain_product([*before, ones])
@@ -249,7 +273,7 @@ class DivergenceTerm(ViewTerm):
 def numerator_denominator_M(
     term: SquaresTerm | DivergenceTerm, i: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return both for M of task i: matrices (p, q)."""
+    """Return numerator and denominator (p, q) for M of task i."""
     R = term.R[i].F
     num, den = term.numerator_denominator_P(i)
     left = [*term.R_gram(i), *den[1:]] if den[0] is R else [R.T, *den]
@@ -257,7 +281,7 @@ def numerator_denominator_M(
 
 
 def entry_rows(X: Matrix) -> np.ndarray | None:
-    """Return the row of each stored entry of a sparse X, of CSC the column; None for a dense X."""
+    """Return the row of each stored entry of a CSR X, or column of a CSC X; None if X is dense."""
     if is_dense(X):
         return None
     # CuPy repeats by numbers on the host only.
@@ -288,7 +312,15 @@ def divide_by_product(
 def sampled_product(
     P: np.ndarray, Q: np.ndarray, rows: np.ndarray, columns: np.ndarray
 ) -> np.ndarray:
-    """Return P Qᵀ at the positions (rows, columns) only; P (n, q), Q (d, q)."""
+    """Return the entries of P Qᵀ at the positions (rows, columns).
+
+    Parameters
+    ----------
+    P, Q
+        Matrices (n, q) and (d, q).
+    rows, columns
+        Positions (entries,).
+    """
     if not on_host(P):
         values = namespace(P).empty(len(rows), P.dtype)
         step = max(1, GPU_CHUNK // P.shape[1])
@@ -307,7 +339,7 @@ def sampled_product(
             right = Q.take(columns[part], axis=0, mode="clip")
             np.einsum("ij,ij->i", left, right, out=values[part])
 
-    share(work, range(0, len(rows), step))
+    run_in_threads(work, range(0, len(rows), step))
     values *= 2.0 ** -(up_P + up_Q)
     return values
 
@@ -315,7 +347,7 @@ def sampled_product(
 def _scale_up(factor: np.ndarray) -> tuple[np.ndarray, int]:
     """Return a factor ≥ 0 times a power of two, and the exponent.
 
-    Then products of small entries are not subnormal (see `flush`), and no bit of others changes.
+    Products of small entries then are not subnormal, see `flush`; other products keep every bit.
     """
     _, exponent = np.frexp(factor.max(initial=0))
     up = int(np.clip(50 - exponent, 0, 60))
@@ -339,9 +371,18 @@ class Squares:
     def step_M(
         self, M: list[np.ndarray], j: int, num: np.ndarray, den: np.ndarray, beta: float
     ) -> None:
-        """Update M[j] in place; β couples the M of each view to that of the labels, the last.
+        """Update M[j] in place.
 
-        num and den are overwritten.
+        Parameters
+        ----------
+        M
+            (p, q) for each view, then for the labels.
+        j
+            Index of the matrix to update.
+        num, den
+            (p, q); they are overwritten.
+        beta
+            β: weight of the coupling of each view's M to that of the labels.
         """
         partners = coupled_to(M, j)
         num += beta * sum(partners)
@@ -376,7 +417,19 @@ class Divergence:
     def step_M(
         self, M: list[np.ndarray], j: int, num: np.ndarray, den: np.ndarray, beta: float
     ) -> None:
-        """Update M[j] in place; β couples the M of each view to that of the labels, the last."""
+        """Update M[j] in place.
+
+        Parameters
+        ----------
+        M
+            (p, q) for each view, then for the labels.
+        j
+            Index of the matrix to update.
+        num, den
+            (p, q).
+        beta
+            β: weight of the coupling of each view's M to that of the labels.
+        """
         if self.coupling == "exact" and beta and j < len(M) - 1:
             M[j][:] = _exact_coupling(M[j] * num, den, M[-1], beta)
         else:
@@ -396,7 +449,7 @@ Loss: TypeAlias = Squares | Divergence
 
 
 def coupled_to(M: list[np.ndarray], j: int) -> list[np.ndarray]:
-    """Return the factors coupled to M[j]: M of the labels, the last; for the labels, all views'."""
+    """Return the matrices coupled to M[j]: that of the labels, or for the labels those of views."""
     return M[-1:] if j < len(M) - 1 else M[:-1]
 
 
@@ -415,9 +468,10 @@ def _exact_coupling(a: np.ndarray, w: np.ndarray, P: np.ndarray, beta: float) ->
 
 
 def flush(factor: np.ndarray) -> np.ndarray:
-    """Set subnormal entries of a factor ≥ 0 to zero, in place, and return it.
+    """Set subnormal entries of a factor ≥ 0 to zero, in place, and return the factor.
 
-    Entries shrink towards them, and many processors multiply them some hundred times as slowly.
+    Updates make entries ever smaller, and many processors multiply subnormal numbers some hundred
+    times more slowly.
     """
     factor[factor < np.finfo(factor.dtype).tiny] = 0
     return factor

@@ -32,7 +32,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.core.graph import Graph
-from transferbench.core.parallel import share
+from transferbench.core.parallel import run_in_threads
 from transferbench.core.priors import redistribute
 from transferbench.core.scale import (
     FEW_COLUMNS,
@@ -231,19 +231,19 @@ class NMTF:
             lambda _: reduce(np.add, [self._UH(*part) for part in term.parts]),
         )
 
-    def _XV(self, term: Term) -> np.ndarray:
+    def _XtV(self, term: Term) -> np.ndarray:
         """Return Xᵀ V (m, c)."""
         i, V = id(term.X), term.V
-        return self._cached(("XV", i, V), [V], lambda out: product(self._X[i].T, V.value, out))
+        return self._cached(("XtV", i, V), [V], lambda out: product(self._X[i].T, V.value, out))
 
-    def _pair(self, term: Term) -> np.ndarray:
+    def _XtV_and_AVtV(self, term: Term) -> np.ndarray:
         """Return [Xᵀ V | A Vᵀ V] (m, 2c), side by side for a single pass in the update of H."""
 
         def compute(out: np.ndarray | None) -> np.ndarray:
-            sides = self._XV(term), product(self._A(term), self._gram(term.V))
+            sides = self._XtV(term), product(self._A(term), self._gram(term.V))
             return np.concatenate(sides, axis=1, out=out)
 
-        return self._cached(("pair", term), [term.V, *term.part_factors], compute)
+        return self._cached(("XtV_and_AVtV", term), [term.V, *term.part_factors], compute)
 
     def _gram(self, F: Factor) -> np.ndarray:
         """Return Fᵀ F (columns, columns)."""
@@ -262,7 +262,7 @@ class NMTF:
                 for i in numbers:
                     WF[i * GRAPH_ROWS : (i + 1) * GRAPH_ROWS] = blocks[i] @ F.value
 
-            share(work, range(len(blocks)))
+            run_in_threads(work, range(len(blocks)))
             return WF
 
         return self._cached(("WF", F), [F], compute)
@@ -272,7 +272,7 @@ class NMTF:
         total = 0.0
         for term in self.terms:
             A, G = self._A(term), self._gram(term.V)
-            cross = inner(self._XV(term), A)
+            cross = inner(self._XtV(term), A)
             total += term.weight * (self._norm2[id(term.X)] - 2 * cross + inner(A.T @ A, G))
         for F, (_, degree) in self._graphs.items():
             squares = np.einsum("ij,ij->i", F.value, F.value)
@@ -295,11 +295,11 @@ class NMTF:
                 )
             for U, H in term.parts:
                 if U is F:
-                    pair = self._pair(term)
-                    contributions.append((pair[:, :c], pair[:, c:], w * H.value.T))
+                    PQ = self._XtV_and_AVtV(term)
+                    contributions.append((PQ[:, :c], PQ[:, c:], w * H.value.T))
                 if H is F:
-                    pair = (self._pair(term).T @ U.value).T
-                    contributions.append((pair[:, :c], pair[:, c:], unit))
+                    PQ = (self._XtV_and_AVtV(term).T @ U.value).T
+                    contributions.append((PQ[:, :c], PQ[:, c:], unit))
         return contributions
 
     def tie_targets(self, F: Factor) -> list[tuple[float, np.ndarray]]:
@@ -344,24 +344,24 @@ class NMTF:
             for start in starts:
                 rows = slice(start, start + step)
                 f = F.value[rows]
-                num, den, pull = (buffer[: len(f)] for buffer in buffers)
+                num, den, scratch = (buffer[: len(f)] for buffer in buffers)
                 np.matmul(P[rows], R, out=num)
                 np.matmul(Q[rows], R, out=den)
                 for P2, Q2, R2 in further:
-                    num += np.matmul(P2[rows], R2, out=pull)
-                    den += np.matmul(Q2[rows], R2, out=pull)
+                    num += np.matmul(P2[rows], R2, out=scratch)
+                    den += np.matmul(Q2[rows], R2, out=scratch)
                 if WF is not None and degree is not None:
                     num += WF[rows]
-                    den += np.multiply(degree[rows], f, out=pull)
+                    den += np.multiply(degree[rows], f, out=scratch)
                 for weight, target in targets:
-                    num += np.multiply(weight, target[rows], out=pull)
-                    den += np.multiply(weight, f, out=pull)
+                    num += np.multiply(weight, target[rows], out=scratch)
+                    den += np.multiply(weight, f, out=scratch)
                 den += self.tiny  # so that 0/0 becomes 0
                 num /= den
                 np.sqrt(num, out=num)
                 f *= num
 
-        share(work, range(0, len(F.value), step))
+        run_in_threads(work, range(0, len(F.value), step))
         F.version += 1
 
     def _normalize(self, factors: Iterable[Factor]) -> None:

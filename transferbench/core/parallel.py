@@ -19,10 +19,13 @@ _pool: ContextVar[tuple[int, ThreadPoolExecutor] | None] = ContextVar("threads",
 
 @contextmanager
 def use_threads(count: int | None = None) -> Iterator[None]:
-    """Use `count` threads in the block.
+    """Use threads in the block.
 
-    By default, use those of the block around it or, without one, as many as the numerical libraries
-    do: one for each core, or OMP_NUM_THREADS.
+    Parameters
+    ----------
+    count
+        Number of threads. None means those of an outer block; without one, the number that the
+        numerical libraries use: one for each core, or OMP_NUM_THREADS.
     """
     if count is None and _pool.get():
         yield
@@ -44,8 +47,17 @@ def threads() -> int:
     return pool[0] if pool else 1
 
 
-def share(work: Callable[[Iterator[T]], None], blocks: Sequence[T]) -> None:
-    """Call `work` in each thread, with an iterator that gives each block to one of them."""
+def run_in_threads(work: Callable[[Iterator[T]], None], blocks: Sequence[T]) -> None:
+    """Call `work` once in each thread.
+
+    Parameters
+    ----------
+    work
+        Called with an iterator over blocks. The iterators of all threads share one source, so each
+        block is processed once.
+    blocks
+        The blocks of the work.
+    """
     pool, todo = _pool.get(), iter(blocks)
     others = min(threads(), len(blocks)) - 1
     futures = [pool[1].submit(work, todo) for _ in range(others)] if pool else []

@@ -25,27 +25,40 @@ from transferbench.problem import Matrix
 def plsa(
     views: Sequence[Matrix], topics: int, *, max_iter: int, seed: int, tol: float | None = None
 ) -> tuple[np.ndarray, np.ndarray, tuple[float, ...]]:
-    """Return P(z|d) (n, k), whose rows sum to one, P(w|z) (d, k), whose columns do, and the trace.
+    """Fit PLSA to counts.
 
     Parameters
     ----------
     views
-        Counts (n, d_j) with d = Σ d_j words; their parts of P(w|z) lie one below the other.
+        Counts (n, d_j) with d = Σ d_j words.
+    topics
+        Number k of topics.
+    max_iter
+        Largest number of steps.
+    seed
+        Of the random start of P(w|z).
     tol
-        Stop when a step adds less than tol times the log-likelihood.
+        Stop when a step adds less than tol times the log-likelihood; None makes all steps.
+
+    Returns
+    -------
+    T
+        P(z|d) (n, k), rows of sum one.
+    W
+        P(w|z) (d, k), columns of sum one; the words of the views one below the other.
+    trace
+        Log-likelihood after each step, which never falls; empty without tol.
 
     Notes
     -----
-    The trace is the log-likelihood after each step; it never falls. It is empty without tol.
-    P(z|d) starts uniform and P(w|z) random, so permuting the documents permutes the result.
-    Documents without words stay uniform. Compute in float64 if all counts are float64, otherwise
-    in float32.
+    P(z|d) starts uniform, so permuting the documents permutes the result. Documents without words
+    stay uniform. The computation is in float64 if all counts are float64, otherwise in float32.
     """
     xp = namespace(views[0])
     dtype = np.float64 if all(view.dtype == np.float64 for view in views) else np.float32
     counts: list[Any] = [view.astype(dtype) for view in views]
     counts = [N if is_dense(N) else N.tocsc() for N in counts]  # see `core.losses`
-    rows = [entry_rows(N) for N in counts]
+    entry_row_of = [entry_rows(N) for N in counts]
     n, d = views[0].shape[0], sum(view.shape[1] for view in views)
     cuts = np.cumsum([view.shape[1] for view in views])[:-1]
     empty = sum(xp.asarray(view.sum(axis=1)).ravel() for view in views) == 0
@@ -55,8 +68,10 @@ def plsa(
     trace: list[float] = []
     for step in range(max_iter + (tol is not None)):
         parts = xp.split(W, cuts)
-        views_parts_rows = zip(counts, parts, rows, strict=True)
-        pairs = [divide_by_product(N, T, part, each) for N, part, each in views_parts_rows]
+        pairs = [  # n / P(w|d), and P(w|d)
+            divide_by_product(N, T, part, entry_row)
+            for N, part, entry_row in zip(counts, parts, entry_row_of, strict=True)
+        ]
         if tol is not None and step:
             trace.append(sum(_likelihood(N, P) for N, (_, P) in zip(counts, pairs, strict=True)))
             small = len(trace) > 1 and trace[-1] - trace[-2] < tol * abs(trace[-1])
@@ -73,6 +88,6 @@ def plsa(
 
 
 def _likelihood(N: Matrix, P: np.ndarray) -> float:
-    """Return Σ n(d,w) log P(w|d); P: P(w|d) at the entries of N."""
+    """Return Σ n(d,w) log P(w|d) from counts N and P(w|d) at the entries of N."""
     n_dw, xp = entries(N), namespace(P)
     return float(xp.vdot(n_dw, xp.log(xp.where(n_dw > 0, P, 1), dtype=np.float64)))

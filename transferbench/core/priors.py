@@ -124,9 +124,9 @@ def class_priors(problem: Problem, prior: Prior, C: float, search: Search = "aut
     problem
         A transfer problem.
     prior
-        "equal", which supposes nothing else than the model; "source", those of the labelled
-        documents; "estimated", see `estimate_shares`, for each target; or a number for each class,
-        in the order of problem.classes, which hold for all targets.
+        "equal" leaves the model as it is; "source": the shares among the labelled documents;
+        "estimated": those of `estimate_shares` for each target; or a number for each class, in the
+        order of problem.classes, for all targets.
     C
         Inverse regularisation of the logistic regression.
     search
@@ -179,7 +179,7 @@ def _check_agreement(
     problem
         A transfer problem.
     estimates
-        Shares (c,) by the place of the target.
+        Shares (c,) by the index of the target among the domains.
     C
         Inverse regularisation of the logistic regression.
     """
@@ -294,7 +294,7 @@ def redistribute(F: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 
 def _threshold(needed: np.ndarray, count: int) -> float:
-    """Return what the `count` smallest of `needed` (n,) are below, in the middle of the gap."""
+    """Return the middle between the `count`-th smallest of `needed` (n,) and the next one."""
     needed = np.sort(needed)
     if not 0 < count < len(needed):
         return float(needed[-1] + 1 if count else needed[0] - 1)

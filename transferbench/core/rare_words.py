@@ -77,7 +77,7 @@ def nearest(rows: np.ndarray, cols: np.ndarray, values: np.ndarray, p: int) -> E
     """
     starts = np.flatnonzero(np.diff(rows, prepend=-1))
     size = np.diff(starts, append=rows.size)
-    # A table with a line for each row: many short sorts take a tenth of the time of a long one.
+    # A table with a line for each row: many short sorts are ten times as fast as a long one.
     filled = np.arange(size.max(initial=0)) < size[:, None]
     by_value, by_column = np.full(filled.shape, np.inf, values.dtype), np.zeros(filled.shape, int)
     by_value[filled], by_column[filled] = -values, cols
@@ -86,8 +86,8 @@ def nearest(rows: np.ndarray, cols: np.ndarray, values: np.ndarray, p: int) -> E
     return rows[first], cols[first], values[first]
 
 
-def _place(rows: np.ndarray) -> np.ndarray:
-    """Return the place of each edge among those of its row; `rows` is sorted."""
+def _rank(rows: np.ndarray) -> np.ndarray:
+    """Return the position, from 0, of each edge among those of its row; `rows` is sorted."""
     return np.asarray(np.arange(rows.size) - np.searchsorted(rows, rows))
 
 
@@ -117,8 +117,8 @@ def _chosen_words(X: sp.csr_matrix, length: np.ndarray) -> sp.csr_matrix:
     before = np.concatenate([[0], total])[X.indptr[:-1]]
     chosen = np.zeros(X.nnz, bool)
     chosen[order] = total - np.repeat(before, np.diff(X.indptr)) <= READS
-    kept = np.where(chosen, X.data, 0)
-    X = sp.csr_matrix((kept, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+    weights = np.where(chosen, X.data, 0)
+    X = sp.csr_matrix((weights, X.indices.copy(), X.indptr.copy()), shape=X.shape)
     X.eliminate_zeros()
     return X
 
@@ -127,7 +127,7 @@ def _second(X: sp.csr_matrix, edges: Edges, p: int) -> Iterator[Edges]:
     """Yield the nearest of the neighbours and of the neighbours' neighbours, by blocks of rows."""
     n = X.shape[0]
     rows, cols, _ = edges
-    near = _place(rows) < HOPS
+    near = _rank(rows) < HOPS
     every = _links(rows, cols, n)
     hop = _links(rows[near], cols[near], n)
     for start in range(0, n, BLOCK):

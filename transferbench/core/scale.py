@@ -10,18 +10,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.core.device import is_dense, namespace, on_host
-from transferbench.core.parallel import share, threads
+from transferbench.core.parallel import run_in_threads, threads
 from transferbench.problem import Matrix, Problem
 
 Normalize = Literal["columns", "rows"]
 #: When a factor is normalised: right after its own update, or after all updates of its domain.
 NormalizeAt = Literal["update", "domain"]
 
-#: Largest entries of a view between which squares and sums fit into float32.
+#: Range of the largest entry of a view in which squares and sums fit into float32.
 SAFE_ENTRIES = 2.0**-40, 2.0**40
-#: Root mean squares of the lengths of documents for which fixed penalties and widths are made.
+#: Root mean square lengths of documents that fixed penalties and kernel widths are meant for.
 USUAL_LENGTHS = 1e-3, 1e4
-#: Up to this number of columns, a product is faster column by column.
+#: Largest number of columns for which a product is faster column by column.
 FEW_COLUMNS = 3
 REMEDY = "scale your data, for instance each document to length one."
 
@@ -29,7 +29,14 @@ REMEDY = "scale your data, for instance each document to length one."
 def scale_to_one(F: np.ndarray, axis: Normalize, *, fill: bool = False) -> np.ndarray:
     """Scale columns or rows of F to sum one, in place, and return F.
 
-    A column or row of zeros stays zero or, with fill, becomes uniform.
+    Parameters
+    ----------
+    F
+        (n, c) nonnegative.
+    axis
+        What is scaled.
+    fill
+        Make columns or rows of zeros uniform; else they stay zero.
     """
     along, xp = 0 if axis == "columns" else 1, namespace(F)
     # A product with ones is much faster than F.sum.
@@ -43,9 +50,14 @@ def scale_to_one(F: np.ndarray, axis: Normalize, *, fill: bool = False) -> np.nd
 
 
 def scale_columns(F: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Scale each column of F (n, c) to the sum n · shares, in place, and return F.
+    """Scale each column of F to the sum n · share, in place, and return F.
 
-    A column of zeros stays zero.
+    Parameters
+    ----------
+    F
+        (n, c) nonnegative. A column of zeros stays zero.
+    shares
+        (c,) share of each column.
     """
     total = np.ones(len(F), F.dtype) @ F
     F *= (len(F) * shares / np.where(total > 0, total, 1)).astype(F.dtype)
@@ -87,9 +99,19 @@ SCALES: dict[str, Callable[[Matrix], Matrix]] = {
 
 
 def product(X: Matrix, B: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """Return X B, stored as B; with few columns column by column, which is faster.
+    """Return X B (n, c), in the memory order of B.
 
-    Threads share the columns. `out` may be written over and returned.
+    Threads share the columns of a sparse product. With few columns it is computed column by column,
+    which is faster.
+
+    Parameters
+    ----------
+    X
+        (n, m), sparse or dense.
+    B
+        (m, c).
+    out
+        An array (n, c) that may be overwritten with the product and returned.
     """
     c, sparse = B.shape[1], sp.issparse(X)
     few = c <= FEW_COLUMNS
@@ -106,7 +128,7 @@ def product(X: Matrix, B: np.ndarray, out: np.ndarray | None = None) -> np.ndarr
             columns = start if few else slice(start, start + width)
             XB[:, columns] = X @ B[:, columns].copy()
 
-    share(work, range(0, c, width))
+    run_in_threads(work, range(0, c, width))
     return XB
 
 
@@ -127,9 +149,10 @@ def norm2(X: Matrix) -> float:
 
 
 def inner(A: np.ndarray, B: np.ndarray) -> float:
-    """Return ⟨A, B⟩: blocks are summed in the type of the arrays, their total in float64.
+    """Return ⟨A, B⟩.
 
-    On a GPU all is summed in float64.
+    Blocks are summed in the type of the arrays, and their sums in float64. On a GPU everything is
+    summed in float64.
     """
     if not on_host(A):
         return float((A * B).sum(dtype=np.float64))
@@ -140,11 +163,23 @@ def inner(A: np.ndarray, B: np.ndarray) -> float:
 
 
 def warn_unusual_scale(problem: Problem, stacklevel: int = 2) -> Problem:
-    """Return the problem with entries of a moderate size in every view; warn of unusual scales.
+    """Return the problem with views that fit into float32; warn of unusual scales.
 
-    Entries too large or too small for float32 are scaled, see `safe_scale`. Otherwise views stay as
-    they are, because the results of many models depend on their scale by a penalty or the width of
-    a kernel. If the lengths of documents are outside `USUAL_LENGTHS`, there is a warning only.
+    Views with too large or too small entries are scaled, see `safe_scale`. Other views are
+    unchanged, because the results of many models depend on the scale: by a penalty, or the width of
+    a kernel.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    stacklevel
+        Of the warnings.
+
+    Warns
+    -----
+    UserWarning
+        If a view is scaled, or if its documents have lengths outside `USUAL_LENGTHS`.
     """
     for j in range(len(problem.domains[0].views)):
         views = [domain.views[j] for domain in problem.domains]
@@ -167,7 +202,21 @@ def warn_unusual_scale(problem: Problem, stacklevel: int = 2) -> Problem:
 def safe_scale(views: list[Matrix], name: str, stacklevel: int = 2) -> list[Matrix]:
     """Return views divided by one power of two if their largest entry is outside `SAFE_ENTRIES`.
 
-    The largest then is ½ to 1, and a warning gives the name. Powers of two change no digit.
+    The largest entry is then between ½ and 1. Division by a power of two changes no digit.
+
+    Parameters
+    ----------
+    views
+        The view of each domain.
+    name
+        Name of the views in the warning.
+    stacklevel
+        Of the warning.
+
+    Warns
+    -----
+    UserWarning
+        If views are divided.
     """
     ends = [
         float(end(initial=0)) for view in views for end in (entries(view).max, entries(view).min)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -37,7 +38,7 @@ class Facts:
         16 hex digits of a SHA-256 over shapes, positions of nonzeros, labels and seen rows. It does
         not cover the values, which libraries may round differently.
     files
-        Names and digests of the user's own files that the task is built from; often none.
+        Names and digests of the user's files that the task is built from; often none.
     """
 
     family: Family
@@ -51,8 +52,18 @@ class Facts:
     files: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, problem: Problem, truth: Truth, files: Sequence[str] = ()) -> Self:
-        """Compute the facts of a built task."""
+    def from_problem(cls, problem: Problem, truth: Truth, files: Sequence[str] = ()) -> Self:
+        """Return the facts of a built task.
+
+        Parameters
+        ----------
+        problem
+            The problem of the task.
+        truth
+            Its truth.
+        files
+            See `files` of the class.
+        """
         digest = hashlib.sha256()
         total, nonzeros = 0.0, 0
         for domain, Y, scored in zip(problem.domains, truth.Y, truth.scored, strict=True):
@@ -80,6 +91,12 @@ class Facts:
             files=tuple(files),
         )
 
+    @classmethod
+    def of(cls, problem: Problem, truth: Truth, files: Sequence[str] = ()) -> Self:
+        """Call `from_problem`; the old name, for tests of datasets in other packages."""
+        warnings.warn("Facts.of is now Facts.from_problem.", FutureWarning, stacklevel=2)
+        return cls.from_problem(problem, truth, files)
+
     @cached_property
     def key(self) -> str:
         """16 hex digits that change with any of the facts; see `Record.data`."""
@@ -87,9 +104,20 @@ class Facts:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def check(self, task: str, expected: Mapping[str, Any]) -> None:
-        """Raise ValueError naming the first expected fact that does not hold.
+        """Check the facts of a task.
 
-        Sequences may be lists or tuples; weights may differ by 1e-5 of their value.
+        Parameters
+        ----------
+        task
+            Name of the task in the message.
+        expected
+            Expected facts by name. Sequences may be lists or tuples; weights may differ by 1e-5 of
+            their value.
+
+        Raises
+        ------
+        ValueError
+            If an expected fact does not hold; the message names the first.
         """
         facts = json.loads(json.dumps(asdict(self)))  # tuples as lists
         for name, value in expected.items():
@@ -103,7 +131,7 @@ class Facts:
     def to_json(self) -> dict[str, Any]:
         """Return the facts as plain data, without family, and without files if there are none.
 
-        Keys of run records are digests of this; any change of it makes finished runs run again.
+        Keys of run records are digests of this; any change makes finished runs outdated.
         """
         return {
             name: value
@@ -113,7 +141,7 @@ class Facts:
 
     @classmethod
     def from_json(cls, family: Family, facts: Mapping[str, Any]) -> Self:
-        """Return the facts from what `to_json` returned."""
+        """Return the facts from the result of `to_json`."""
         lists = ("classes", "features", "files")
         tuples = {name: tuple(facts[name]) for name in lists if name in facts}
         return cls(family, **{**facts, **tuples})

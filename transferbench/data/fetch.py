@@ -1,8 +1,8 @@
 """Get one file of a dataset and verify it.
 
-A file is looked for in the cache, in the user's mirrors, then at its origins. A place yields the
-blocks of the file; they are written beside the final path, and the file is renamed after its digest
-was verified. Heavy libraries are imported only when something must be downloaded.
+A file is looked for in the cache, in the user's mirrors, then at its origins. A mirror or an origin
+yields the blocks of the file. They are written to a temporary file, which is renamed after its
+digest was verified. Heavy libraries are imported only when something must be downloaded.
 """
 
 import atexit
@@ -36,7 +36,7 @@ TIMEOUT = (10, 60)  # seconds to connect, seconds without a byte
 
 
 class DownloadError(Exception):
-    """A place did not give the file."""
+    """A mirror or an origin did not provide the file."""
 
     def __init__(self, reason: object) -> None:
         super().__init__(textwrap.shorten(f"{reason}", 200, placeholder=" …"))
@@ -50,11 +50,17 @@ class MirrorFile:
 
     @property
     def label(self) -> str:
-        """The name of the place in messages."""
+        """The name in messages."""
         return str(self.path)
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield the content of the file. Raise DownloadError if that fails."""
+        """Yield the content of the file.
+
+        Raises
+        ------
+        DownloadError
+            If that fails.
+        """
         try:
             with open_regular(self.path) as stream:
                 yield from _read(stream)
@@ -82,7 +88,7 @@ class Wheel:
 
     @property
     def label(self) -> str:
-        """The name of the place in messages."""
+        """The name in messages."""
         return f"package index: {self.project} {self.version}"
 
     def blocks(self) -> Iterator[bytes]:
@@ -165,12 +171,12 @@ class Members(Url):
             If that fails.
         """
         packed = io.BytesIO()
-        with tempfile.NamedTemporaryFile() as whole:
-            whole.writelines(_at_most(MAX_SIZE, super().blocks()))
-            whole.flush()
+        with tempfile.NamedTemporaryFile() as archive:
+            archive.writelines(_at_most(MAX_SIZE, super().blocks()))
+            archive.flush()
             try:
                 with tarfile.open(fileobj=packed, mode="w:gz") as tar:
-                    for name, content in members(Path(whole.name)):
+                    for name, content in members(Path(archive.name)):
                         if match := re.fullmatch(self.pattern, name):
                             info = tarfile.TarInfo(match[1])
                             info.size = len(content)
@@ -228,7 +234,7 @@ def get(file: File, settings: Settings) -> Path:
     Raises
     ------
     Unavailable
-        If no place has the right file.
+        If neither the cache nor a mirror nor an origin has the right file.
     UserError
         If it cannot be stored.
     """
@@ -239,12 +245,12 @@ def get(file: File, settings: Settings) -> Path:
         if _is_verified(path, file):  # another process fetched it while this one waited
             return path
         reasons = [f"cache: {_mismatch(path, file)}"] if path.is_file() else []
-        for place in _places(file, settings):
-            for _ in range(2 if isinstance(place, Url) else 1):  # an address has a second chance
+        for origin in _origins(file, settings):
+            for _ in range(2 if isinstance(origin, Url) else 1):  # an address has a second chance
                 try:
-                    _copy(place, file, path)
+                    _copy(origin, file, path)
                 except DownloadError as error:
-                    reason = f"{place.label}: {error}"
+                    reason = f"{origin.label}: {error}"
                 else:
                     _show_licence(file, settings)
                     return path
@@ -261,7 +267,7 @@ def get(file: File, settings: Settings) -> Path:
 
 
 def source(file: File, settings: Settings) -> str | None:
-    """Return the first place that `get` would try; None if there is none.
+    """Return where `get` would look first; None if nowhere.
 
     Nothing is changed and the network is not used.
 
@@ -279,15 +285,15 @@ def source(file: File, settings: Settings) -> str | None:
     """
     if _is_verified(settings.data / "raw" / file.name, file):
         return "cache"
-    for place in _places(file, settings):
+    for origin in _origins(file, settings):
         # Unlike Path.is_file, os.path.isfile never raises, whatever the permissions of a mirror.
-        if not isinstance(place, MirrorFile) or os.path.isfile(place.path):  # noqa: PTH113
-            return place.label
+        if not isinstance(origin, MirrorFile) or os.path.isfile(origin.path):  # noqa: PTH113
+            return origin.label
     return None
 
 
-def _places(file: File, settings: Settings) -> Iterator[Origin | MirrorFile]:
-    """Yield the places to try after the cache, in order; offline, only folders."""
+def _origins(file: File, settings: Settings) -> Iterator[Origin | MirrorFile]:
+    """Yield the mirrors and origins to try after the cache, in order; offline, only folders."""
     # Unlike Path.expanduser, os.path.expanduser leaves an unknown "~user" as it is.
     for mirror in map(os.path.expanduser, settings.mirrors):
         if mirror.lower().startswith(("http://", "https://")):
@@ -301,13 +307,13 @@ def _places(file: File, settings: Settings) -> Iterator[Origin | MirrorFile]:
         yield from file.origins
 
 
-def _copy(place: Origin | MirrorFile, file: File, path: Path) -> None:
-    """Store the file of a place at `path`. Raise DownloadError if it is another file."""
+def _copy(origin: Origin | MirrorFile, file: File, path: Path) -> None:
+    """Store the file of an origin at `path`. Raise DownloadError if it is another file."""
     # Another packing of an archive with a tree digest may have another size.
     limit = MAX_SIZE if file.digest.startswith("tree:") else file.size or MAX_SIZE
     with writing(path) as temporary:
         with temporary.open("wb") as out:
-            out.writelines(_at_most(limit, place.blocks()))
+            out.writelines(_at_most(limit, origin.blocks()))
         if reason := _mismatch(temporary, file):
             raise DownloadError(reason)
 
@@ -342,7 +348,7 @@ def _read(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def _at_most(limit: int, blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the blocks. Raise DownloadError if they are more than `limit` bytes."""
+    """Yield the blocks. Raise DownloadError if they have more than `limit` bytes."""
     for block in blocks:
         limit -= len(block)
         if limit < 0:
@@ -354,7 +360,7 @@ def _at_most(limit: int, blocks: Iterable[bytes]) -> Iterator[bytes]:
 def _download_wheel(project: str, version: str) -> Path:
     """Return a wheel, downloaded once and removed when the process ends.
 
-    pip uses the user's own index, proxy and credentials. Source distributions are excluded, because
+    pip uses the user's index, proxy and credentials. Source distributions are excluded, because
     building one runs its code; pip must not ask questions on the terminal.
 
     Parameters

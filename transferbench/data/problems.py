@@ -1,4 +1,4 @@
-"""Build problems from matrices and labels: by domain, cut to fewer documents, or with tasks."""
+"""Build problems from matrices and labels: by domain, subsampled, or divided into tasks."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -24,8 +24,8 @@ TrainFraction = Annotated[float, Gt(0), Lt(1)]
 #: Domains whose classes the option `class_sizes` cuts; see `subsample`.
 UnequalIn = Literal["target", "source", "both"]
 P = TypeVar("P")
-#: Reads a task from its files: returns the names of the classes, and a part by domain name. Its
-#: keyword-only arguments are options of the dataset.
+#: Reads a task from its files; returns the names of the classes, and the content of each domain by
+#: name. Its keyword-only arguments are options of the dataset.
 Reader = Callable[..., tuple[Sequence[str], Mapping[str, P]]]
 Builder = Callable[..., tuple[Problem, Truth]]
 #: Counts (n, d), or texts, of a domain, and its class indices (n,), −1 for an unknown class.
@@ -41,14 +41,24 @@ def builder(
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
 ) -> Builder:
-    """Return the function `build` of a dataset of counts, with these defaults of its options.
+    """Return the function `build` of a dataset of counts.
 
     Parameters
     ----------
+    read
+        Reads a task from its files.
     family
-        That of all tasks, or a function of a task's name.
+        Family of all tasks, or a function from a task's name to its family.
+    min_df, weighting, unit_length
+        Defaults of these options of `build`.
+
+    Returns
+    -------
+    Builder
+        Its options are those of `read`, then min_df, weighting and unit_length.
     """
 
+    @also_options_of(read)
     def build(
         task: str,
         files: dict[str, Path],
@@ -59,8 +69,6 @@ def builder(
         **options: Any,
     ) -> tuple[Problem, Truth]:
         """Build one task.
-
-        Other options are those of `read`.
 
         Parameters
         ----------
@@ -80,20 +88,38 @@ def builder(
             unit_length=unit_length,
         )
 
-    return _with_options_of(read, build)
-
-
-def _with_options_of(read: Callable[..., Any], build: Builder) -> Builder:
-    """Return `build` with the signature that states the options of `read`, then its own."""
-    _, _, *options = inspect.signature(read).parameters.values()
-    *common, _ = inspect.signature(build).parameters.values()
-    arguments = [*common[:2], *options, *common[2:]]
-    build.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
     return build
 
 
+def also_options_of(read: Callable[..., Any]) -> Callable[[Builder], Builder]:
+    """Return a decorator that replaces **options in a signature by the options of `read`.
+
+    They come before the options of the builder itself.
+
+    Parameters
+    ----------
+    read
+        A function of (task, files), whose other arguments are options.
+    """
+
+    def decorator(build: Builder) -> Builder:
+        task, files, *options, _ = inspect.signature(build).parameters.values()
+        _, _, *read_options = inspect.signature(read).parameters.values()
+        signature = inspect.Signature([task, files, *read_options, *options])
+        build.__signature__ = signature  # type: ignore[attr-defined]
+        return build
+
+    return decorator
+
+
 def text_builder(read: Reader[Texts]) -> Builder:
-    """Return the function `build` of a transfer dataset of texts."""
+    """Return the function `build` of a transfer dataset of texts.
+
+    Parameters
+    ----------
+    read
+        Reads a task from its files.
+    """
 
     def read_counts(
         task: str, files: dict[str, Path]
@@ -109,7 +135,7 @@ def text_builder(read: Reader[Texts]) -> Builder:
     return builder(read_counts, min_df=2)
 
 
-class Labelled(NamedTuple):
+class MultilabelData(NamedTuple):
     """Content of a multi-label dataset, to be divided into tasks; see `assign_tasks_from`.
 
     Parameters
@@ -117,12 +143,12 @@ class Labelled(NamedTuple):
     classes
         (c,) names of the labels.
     views
-        (n, d) each.
+        One or more matrices (n, d).
     Y
         (n, c) 0/1.
-    Y_sub
-        (n, m) 0/1, the sub-categories that decide on the tasks.
-    tops
+    Y_subcategories
+        (n, m) 0/1, the sub-categories by which documents are assigned to tasks.
+    top_categories
         (m,) the top category of each sub-category.
     X
         (n, d) the matrix by which documents without known labels are compared.
@@ -131,14 +157,26 @@ class Labelled(NamedTuple):
     classes: Sequence[str]
     views: Sequence[Matrix]
     Y: np.ndarray
-    Y_sub: np.ndarray
-    tops: Sequence[str]
+    Y_subcategories: np.ndarray
+    top_categories: Sequence[str]
     X: Matrix
 
 
-def multilabel_builder(read: Callable[..., Labelled]) -> Builder:
-    """Return the function `build` of a multi-label dataset; it divides the documents into tasks."""
+def multilabel_builder(read: Callable[..., MultilabelData]) -> Builder:
+    """Return the function `build` of a multi-label dataset; it divides the documents into tasks.
 
+    Parameters
+    ----------
+    read
+        Reads a dataset from its files.
+
+    Returns
+    -------
+    Builder
+        Its options are those of `read`, then tasks, tasks_from, train and split.
+    """
+
+    @also_options_of(read)
     def build(
         task: str,
         files: dict[str, Path],
@@ -151,17 +189,32 @@ def multilabel_builder(read: Callable[..., Labelled]) -> Builder:
     ) -> tuple[Problem, Truth]:
         """Build one task.
 
-        tasks: number of tasks that the documents are assigned to; tasks_from: by the labels of all
-        documents, by those of the training documents alone, or at random. train: fraction of the
-        documents whose labels are seen, drawn at random; split: number of the draw. The other
-        options are those of `read`.
+        Parameters
+        ----------
+        tasks
+            Number of tasks that the documents are assigned to.
+        tasks_from
+            Assign by the labels of all documents, by those of the training documents alone, or at
+            random.
+        train
+            Fraction of the documents whose labels are seen, drawn at random.
+        split
+            Number of the draw.
         """
-        classes, views, Y, Y_sub, tops, X = read(task, files, **options)
-        seen = train_mask(len(Y), train, split)
-        assigned = assign_tasks_from(tasks_from, Y_sub, tops, tasks, seen=seen, X=X, split=split)
-        return problem_from_views(task, classes, views, Y, assigned, seen)
+        data = read(task, files, **options)
+        seen = train_mask(len(data.Y), train, split)
+        assigned = assign_tasks_from(
+            tasks_from,
+            data.Y_subcategories,
+            data.top_categories,
+            tasks,
+            seen=seen,
+            X=data.X,
+            split=split,
+        )
+        return problem_from_views(task, data.classes, data.views, data.Y, assigned, seen)
 
-    return _with_options_of(read, build)
+    return build
 
 
 def problem_from_counts(
@@ -176,15 +229,21 @@ def problem_from_counts(
 ) -> tuple[Problem, Truth]:
     """Return a problem with one domain for each part, and its truth.
 
-    Weights (see `text.weight`) are fitted on all documents together.
-
     Parameters
     ----------
+    task
+        Name of the problem.
+    family
+        Family of the problem.
+    classes
+        Names of the classes.
     parts
         By domain name, counts over the same d features; in a transfer problem, the labels of the
         domain "source" are seen.
     min_df
-        Features in at least so many documents of all domains together are kept.
+        Drop features in fewer documents, counted over all domains.
+    weighting, unit_length
+        See `text.weight`; fitted on all domains together.
 
     Raises
     ------
@@ -215,7 +274,24 @@ def split_by_domain(
 ) -> tuple[Problem, Truth]:
     """Return the problem with one domain for each of the names, and its truth.
 
-    domain (n,) indices of the names, views (n, d) each, Y (n, c) 0/1, seen and scored (n,) bool.
+    Parameters
+    ----------
+    task
+        Name of the problem.
+    family
+        Family of the problem.
+    classes
+        Names of the classes.
+    names
+        Names of the domains.
+    domain
+        (n,) index of each document's domain in `names`.
+    views
+        One or more matrices (n, d) of all documents.
+    Y
+        (n, c) 0/1.
+    seen, scored
+        (n,) bool.
     """
     rows = [np.flatnonzero(domain == i) for i in range(len(names))]
     Y_seen = np.where(seen[:, None], Y, 0)
@@ -245,22 +321,24 @@ def subsample(
     labelled: CountOrZero = 0,
     draw: CountOrZero = 0,
 ) -> tuple[Problem, Truth]:
-    """Return a transfer problem with fewer documents or labels, in their order, and its truth.
+    """Return a transfer problem with fewer documents or labels, and its truth.
 
-    Documents are drawn by NumPy's default generator with seed 0, anew for each domain, so a task is
-    the same every time, and fewer documents are some of more.
+    Documents keep their order. For each domain they are drawn by NumPy's default generator with
+    seed 0, so a task is the same every time, and a smaller draw is part of a larger one.
 
     Parameters
     ----------
+    problem, truth
+        A transfer problem and its truth.
     min_df, weighting, unit_length
         Drop features in fewer remaining documents, then weight the sparse views; see `text.weight`.
         The defaults keep the weights.
     documents
-        At most so many of each domain, drawn at random; 0 for all.
+        Largest number of documents of a domain, drawn at random; 0 for all.
     class_sizes
         Ratio of the classes, in their order, such as "1:10"; the last number is that of all further
-        classes. As many documents as it allows remain: of "1:10", one class as a rule is complete.
-        Documents without a label are dropped.
+        classes. The largest possible number of documents is kept, so one class usually stays
+        complete. Documents without a label are dropped.
     unequal_in
         Domains that class_sizes cuts: targets, sources or both.
     halves
@@ -268,8 +346,8 @@ def subsample(
     unlabelled
         Hide the labels of all domains, for a problem of multi-task clustering.
     labelled
-        So many documents of each target, drawn at random, whose labels are seen. They are scored
-        as all others, so only models that decide a document without its own label can be judged.
+        Number of documents of each target, drawn at random, whose labels are seen. They are scored
+        like the others, so the score is fair only for models that ignore a document's own label.
     draw
         Number of the draw of these documents.
 
@@ -306,8 +384,8 @@ def subsample(
         is_cut = unequal_in in ("both", "source" if seen[rows].all() else "target")
         parts[name] = rows[_draw(Y[rows], ratio if is_cut else None, documents)]
         if (Y[rows].any(axis=0) & ~Y[parts[name]].any(axis=0)).any():
-            asked = f"class_sizes {class_sizes}" if ratio is not None else f"documents {documents}"
-            raise ValueError(f"{asked} leaves a class of {name} empty")
+            option = f"class_sizes {class_sizes}" if ratio is not None else f"documents {documents}"
+            raise ValueError(f"{option} leaves a class of {name} empty")
     rows = np.concatenate(list(parts.values()))
     views: list[Matrix] = []
     for stacked in zip(*(domain.views for domain in problem.domains), strict=True):
@@ -321,10 +399,10 @@ def subsample(
     family: Family = "clustering" if unlabelled else "transfer"
     scored = ~seen & Y.any(axis=1)
     for number, name in enumerate(names) if labelled else ():
-        whole = np.flatnonzero((domain == number) & scored)
-        if len(whole) and 2 * labelled > len(whole):
-            raise Unavailable(f"{name} has {len(whole)} documents, too few to label {labelled}")
-        seen[whole[draw_labelled(len(whole), labelled, draw)] if len(whole) else whole] = True
+        target = np.flatnonzero((domain == number) & scored)
+        if len(target) and 2 * labelled > len(target):
+            raise Unavailable(f"{name} has {len(target)} documents, too few to label {labelled}")
+        seen[target[draw_labelled(len(target), labelled, draw)] if len(target) else target] = True
     return split_by_domain(
         problem.name, family, problem.classes, names, domain, views, Y, seen, scored
     )
@@ -346,12 +424,12 @@ def permuted(problem: Problem, truth: Truth, seed: int) -> tuple[Problem, Truth]
 
 
 def draw_labelled(n: int, labelled: int, draw: int) -> np.ndarray:
-    """Return the positions of the labelled documents among the n of a target that are scored."""
+    """Return the positions of the labelled documents among the n scored ones of a target."""
     return np.random.default_rng([draw, labelled]).choice(n, labelled, replace=False)
 
 
 def _draw(Y: np.ndarray, ratio: np.ndarray | None, documents: int) -> np.ndarray:
-    """Return ascending rows of Y (n, c), at most `documents` unless 0, with classes in a ratio."""
+    """Return ascending rows of Y (n, c), with classes in a ratio; at most `documents` unless 0."""
     rng = np.random.default_rng(0)
     if ratio is not None and not Y.any(axis=0).all():
         raise ValueError("class_sizes needs documents of each class in each domain that it cuts")
@@ -394,7 +472,7 @@ def _frequent(counts: sp.csr_array, min_df: int) -> np.ndarray:
 def assign_tasks_from(
     how: TasksFrom,
     Y: np.ndarray,
-    tops: Sequence[str],
+    top_categories: Sequence[str],
     tasks: int,
     *,
     seen: np.ndarray,
@@ -406,11 +484,21 @@ def assign_tasks_from(
     Parameters
     ----------
     how
-        "labels" uses the sub-categories Y (n, m) of all documents: each belongs to its largest; see
-        `assign_tasks`. "train-labels" uses Y of the documents that are seen (n,) alone. Each other
-        document belongs to the sub-category whose mean in X (n, d), over the seen documents that
-        belong to it, has the largest cosine with the document. "random" draws tasks of equal size;
-        each split another draw.
+        "labels": by the largest sub-category of each document. "train-labels": the same for seen
+        documents; any other document gets the sub-category whose mean, over its seen documents, has
+        the largest cosine with it. "random": tasks of equal size.
+    Y
+        (n, m) 0/1, the sub-categories of all documents.
+    top_categories
+        (m,) the top category of each sub-category, see `assign_tasks`.
+    tasks
+        Number of tasks.
+    seen
+        (n,) bool, documents whose labels "train-labels" may use.
+    X
+        (n, d), the documents that "train-labels" compares.
+    split
+        Number of the draw of "random".
 
     Raises
     ------
@@ -422,10 +510,10 @@ def assign_tasks_from(
     if how == "random":  # (split, 1): not the permutation of `train_mask`
         return np.random.default_rng((split, 1)).permutation(len(Y)) % tasks
     if how == "labels":
-        return assign_tasks(largest_categories(Y), tops, tasks)
+        return assign_tasks(largest_categories(Y), top_categories, tasks)
     category = largest_categories(np.where(seen[:, None], Y, 0))
-    category[~seen] = _nearest_categories(X[~seen], X[seen], category[seen], len(tops))
-    return assign_tasks(category, tops, tasks)
+    category[~seen] = _nearest_categories(X[~seen], X[seen], category[seen], len(top_categories))
+    return assign_tasks(category, top_categories, tasks)
 
 
 def largest_categories(Y: np.ndarray) -> np.ndarray:
@@ -437,8 +525,18 @@ def largest_categories(Y: np.ndarray) -> np.ndarray:
 def _nearest_categories(X: Matrix, known: Matrix, category: np.ndarray, m: int) -> np.ndarray:
     """Return (n,) the sub-category 0 … m−1 whose mean has the largest cosine with each row of X.
 
-    category: those of the rows of `known`; −1 for none. A row of X without a positive cosine has
-    −1, too.
+    The result is −1 for a row without a positive cosine.
+
+    Parameters
+    ----------
+    X
+        (n, d).
+    known
+        Rows with known sub-categories.
+    category
+        The sub-category of each row of `known`, −1 for none.
+    m
+        Number of sub-categories.
     """
     rows = np.flatnonzero(category >= 0)
     members = sp.csr_array((np.ones(len(rows)), (category[rows], rows)), (m, len(category)))
@@ -449,17 +547,26 @@ def _nearest_categories(X: Matrix, known: Matrix, category: np.ndarray, m: int) 
     return np.where(cosine.max(axis=1) > 0, cosine.argmax(axis=1), -1)
 
 
-def assign_tasks(category: np.ndarray, tops: Sequence[str], tasks: int) -> np.ndarray:
-    """Return (n,) the task 0, 1, … of each document from its sub-category (n,), −1 for none.
+def assign_tasks(category: np.ndarray, top_categories: Sequence[str], tasks: int) -> np.ndarray:
+    """Return (n,) the task 0, 1, … of each document.
 
-    `tops` (m,) are the top categories of the sub-categories. The sub-categories of each top
-    category, largest first, are assigned to the tasks in turn, so that every task has documents of
-    all top categories. Documents without a sub-category are assigned in turn, one by one.
+    The sub-categories of each top category, largest first, are assigned to the tasks in turn, so
+    that every task has documents of all top categories. Documents without a sub-category are
+    assigned in turn, one by one.
+
+    Parameters
+    ----------
+    category
+        (n,) the sub-category of each document, −1 for none.
+    top_categories
+        (m,) the top category of each sub-category.
+    tasks
+        Number of tasks.
     """
-    size = np.bincount(category[category >= 0], minlength=len(tops))
-    task_of_category = np.zeros(len(tops), np.intp)
-    for top in dict.fromkeys(tops):
-        categories = [c for c in np.argsort(-size, kind="stable") if tops[c] == top]
+    size = np.bincount(category[category >= 0], minlength=len(top_categories))
+    task_of_category = np.zeros(len(top_categories), np.intp)
+    for top in dict.fromkeys(top_categories):
+        categories = [c for c in np.argsort(-size, kind="stable") if top_categories[c] == top]
         task_of_category[categories] = np.arange(len(categories)) % tasks
     task = np.asarray(task_of_category[category])
     without = np.flatnonzero(category < 0)
@@ -476,7 +583,17 @@ def topic_view(counts: sp.csr_array) -> np.ndarray:
 
 
 def train_mask(n: int, train: float, split: int) -> np.ndarray:
-    """Return (n,) bool: True for a random fraction `train`; each split 0, 1, … draws another."""
+    """Return (n,) bool, True for a random fraction of documents.
+
+    Parameters
+    ----------
+    n
+        Number of documents.
+    train
+        Fraction that is True.
+    split
+        Number of the draw: 0, 1, ….
+    """
     seen = np.zeros(n, bool)
     seen[np.random.default_rng(split).permutation(n)[: round(train * n)]] = True
     return seen
@@ -493,9 +610,24 @@ def problem_from_views(
 ) -> tuple[Problem, Truth]:
     """Return a multi-label problem with one domain for each task that has documents, and its truth.
 
-    views (n, d) each, Y (n, m) 0/1, task (n,) from 0, seen (n,) bool. Domains have the `names`
-    given, or task-1, task-2, …, or "all" if there is one task. Features that never occur are
-    dropped.
+    Features that never occur are dropped.
+
+    Parameters
+    ----------
+    name
+        Name of the problem.
+    classes
+        Names of the labels.
+    views
+        One or more matrices (n, d).
+    Y
+        (n, m) 0/1.
+    task
+        (n,) the task of each document, from 0.
+    seen
+        (n,) bool.
+    names
+        Names of the domains; by default task-1, task-2, …, or "all" if there is one task.
     """
     present, domain = np.unique(task, return_inverse=True)
     names = names or [f"task-{t + 1}" if len(present) > 1 else "all" for t in present]

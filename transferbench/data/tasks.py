@@ -1,4 +1,4 @@
-"""Old place of `Facts`, which tests of datasets in other packages import from here."""
+"""Old module of `Facts`, which tests of datasets in other packages import from here."""
 
 import warnings
 

@@ -74,7 +74,7 @@ def full_name(name: str) -> str:
         short.setdefault(task.rpartition("/")[2], task)
     if full := name if name in tasks() else short.get(name):
         return full
-    # dtl/comp-vs-rec: the same of a named collection.
+    # dtl/comp-vs-rec exists only with the name of a collection at its end.
     longer = {task for task in tasks() if task.startswith(f"{name}-")}
     meant = longer or (short if "/" not in name else tasks())
     raise unknown("task", name, meant, "See `transferbench list`.")

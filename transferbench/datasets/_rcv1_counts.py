@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 LOG_TF = np.log1p(np.log(np.arange(1, 401)))  # ln(1 + ln c) for c = 1, 2, …
 MIDPOINTS = (LOG_TF[1:] + LOG_TF[:-1]) / 2
-COMMON = 30  # terms in at least so many documents are fitted first
+COMMON = 30  # least number of documents of the terms that are fitted first
 # For each step: the largest n(t) to fix, and the step size of the constants to try.
 STEPS = ((20, 1e-3), (200, 2e-5), (2000, 1e-6), (10**9, 1e-7))
 TOLERANCE = 4e-5  # of ln w, for weights rounded to six decimals

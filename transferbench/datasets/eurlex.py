@@ -25,7 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.formats import read_arff
-from transferbench.data.problems import Labelled, multilabel_builder, topic_view
+from transferbench.data.problems import MultilabelData, multilabel_builder, topic_view
 from transferbench.data.text import weight
 from transferbench.datasets import originals
 
@@ -35,17 +35,18 @@ TASKS = {"eurlex/directory-codes": "EUR-Lex: 20 directory codes, 4 tasks"}
 Code = tuple[int, ...]
 
 
-def _read(task: str, files: dict[str, Path]) -> Labelled:
+def _read(task: str, files: dict[str, Path]) -> MultilabelData:
     (path,) = files.values()
     table, Y_all, labels = read_arff(path)
     # The first two levels of each code: tag_11.30.40.0 → (11, 30).
     numbers = [label.removeprefix("tag_").split(".") for label in labels]
     codes: list[Code] = [(int(first), int(second)) for first, second, *_ in numbers]
-    second, Y_sub = _union(Y_all, codes)
+    second, Y_subcategories = _union(Y_all, codes)
     first, Y = _union(Y_all, [code[:1] for code in codes])
     X = sp.csr_array(table)
     views = [weight(X, "tf", True), topic_view(X)]
-    return Labelled([str(c) for (c,) in first], views, Y, Y_sub, [str(c) for c, _ in second], X)
+    classes, top_categories = [str(c) for (c,) in first], [str(c) for c, _ in second]
+    return MultilabelData(classes, views, Y, Y_subcategories, top_categories, X)
 
 
 build = multilabel_builder(_read)

@@ -68,8 +68,8 @@ def build(
     data, labels = files.values()
     table, Y, classes = read_arff(data, label_names(labels))
     X: Matrix = scale(np.asarray(table)) if task in NUMERIC else sp.csr_array(table)
-    everything, seen = np.zeros(len(Y), np.intp), train_mask(len(Y), train, split)
-    return problem_from_views(task, classes, [X], Y, everything, seen)
+    one_task, seen = np.zeros(len(Y), np.intp), train_mask(len(Y), train, split)
+    return problem_from_views(task, classes, [X], Y, one_task, seen)
 
 
 def scale(X: np.ndarray) -> np.ndarray:

@@ -41,8 +41,8 @@ MTC_FEATURES = 2000  # stated by the paper
 def line(split: Split, collection: str) -> str:
     """Return the one line that describes a task."""
     kind = "clustering tasks" if "task-1" in split else "domains, the first labelled"
-    tops = " against ".join(next(iter(split.values())))
-    return f"20 Newsgroups ({collection}), {tops}: {len(split)} {kind}"
+    classes = " against ".join(next(iter(split.values())))
+    return f"20 Newsgroups ({collection}), {classes}: {len(split)} {kind}"
 
 
 TASKS = {
@@ -96,10 +96,10 @@ def build(
     )
 
 
-def build_weighted(
+def build_from_weights(
     task: str, split: Split, weights: sp.csr_array, groups: np.ndarray, unit_length: bool
 ) -> tuple[Problem, Truth]:
-    """Build a transfer task of posts that have weights.
+    """Build a transfer task from posts whose words are already weighted.
 
     Parameters
     ----------
@@ -108,14 +108,14 @@ def build_weighted(
     split
         Groups of each class, by domain.
     weights
-        (n, d) of all posts.
+        (n, d) of all posts; they are not weighted again.
     groups
         (n,) the group of each post.
     unit_length
         Divide each row by its Euclidean length.
     """
     parts, classes = by_domain(split, weights, groups), list(next(iter(split.values())))
-    # "tf": the weights as they are.
+    # The weights pass as counts: "tf" keeps them as they are.
     return problem_from_counts(
         task, "transfer", classes, parts, weighting="tf", unit_length=unit_length
     )

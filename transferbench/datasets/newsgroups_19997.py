@@ -35,7 +35,7 @@ from transferbench.problem import Problem, Truth
 Headers = Literal["all", "unnamed", "none"]
 #: Header lines that name the group, or list hosts, with the lines that continue them.
 NAMING = re.compile(r"^(newsgroups|xref|path|followup-to):.*\n([ \t].*\n)*", re.IGNORECASE | re.M)
-#: Posts start with at most so many bytes that decide whether they are plain text.
+#: Number of bytes at the start of a post that decide whether it is plain text.
 HEAD = 4096
 PRINTABLE, BLANK = bytes(range(32, 127)) + b"\t\n\v\f\r", b" \t\n\v\f\r"
 
@@ -68,12 +68,12 @@ def build(
     """
     weights, groups = _corpus(*files.values(), headers)
     if weighting == "tf-idf":
-        N = np.isin(groups, newsgroups.SIXTEEN)
-        df = document_frequency(weights[np.flatnonzero(N)])
-        weights = sp.csr_array(weights.multiply(np.log(N.sum() / np.maximum(df, 1))))
+        counted = np.isin(groups, newsgroups.SIXTEEN)
+        df = document_frequency(weights[np.flatnonzero(counted)])
+        weights = sp.csr_array(weights.multiply(np.log(counted.sum() / np.maximum(df, 1))))
         weights.eliminate_zeros()  # words of every post, such as "subject"
     split = newsgroups.SPLITS[task.removesuffix("-19997")]
-    return newsgroups.build_weighted(task, split, weights, groups, unit_length)
+    return newsgroups.build_from_weights(task, split, weights, groups, unit_length)
 
 
 @lru_cache(maxsize=1)
@@ -95,10 +95,11 @@ def _corpus(path: Path, headers: Headers) -> tuple[sp.csr_array, np.ndarray]:
 
 
 def is_plain(post: bytes) -> bool:
-    """Return whether a post is plain text, by the two tests of the program rainbow, of its start.
+    """Return True if the start of a post passes the program rainbow's two tests of plain text.
 
-    More than 95 per cent of the bytes are printable. It is not uuencoded: lines of one length, 50
-    to 80, are not more than half of the complete lines while less than a tenth of all is blank.
+    First, more than 95 per cent of its bytes are printable. Second, it is not uuencoded. It is
+    uuencoded if more than half of its complete lines have one length, from 50 to 80, and less than
+    a tenth of its bytes are blank.
 
     Parameters
     ----------

@@ -60,14 +60,14 @@ def build(task: str, files: dict[str, Path]) -> tuple[Problem, Truth]:
     split, is_gtl = newsgroups.SPLITS[name], name.startswith("gtl/")
     weights, groups = rennie(*files.values())
     if is_gtl:
-        kept = document_frequency(weights) >= 6
-        weights, rows = recipe(weights, groups, next(iter(split.values())), kept)
+        frequent = document_frequency(weights) >= 6
+        weights, rows = recipe(weights, groups, next(iter(split.values())), frequent)
         groups = groups[rows]
-    return newsgroups.build_weighted(task, split, weights, groups, unit_length=not is_gtl)
+    return newsgroups.build_from_weights(task, split, weights, groups, unit_length=not is_gtl)
 
 
 def recipe(
-    counts: sp.csr_array, groups: np.ndarray, tops: Iterable[str], kept: np.ndarray
+    counts: sp.csr_array, groups: np.ndarray, top_categories: Iterable[str], words: np.ndarray
 ) -> tuple[sp.csr_array, np.ndarray]:
     """Return Zhuang and Luo's weights of the posts of some top categories.
 
@@ -80,22 +80,22 @@ def recipe(
         (18774, 61188), see `rennie`.
     groups
         The group of each post.
-    tops
+    top_categories
         Top categories, such as comp.
-    kept
-        (61188,) True for the words to take.
+    words
+        (61188,) True for the d words to select.
 
     Returns
     -------
     weights
-        (N, kept words).
+        (N, d).
     rows
-        (N,) the place of each post in `counts`.
+        (N,) the row of each post in `counts`.
     """
-    rows = np.flatnonzero(np.isin([group.split(".")[0] for group in groups], list(tops)))
-    kept_counts = counts[rows][:, np.flatnonzero(kept)]
-    idf = np.log2(len(rows) / np.maximum(document_frequency(kept_counts), 1)).astype(np.float32)
-    return sp.csr_array(kept_counts.astype(np.float32).multiply(idf)), rows
+    rows = np.flatnonzero(np.isin([group.split(".")[0] for group in groups], list(top_categories)))
+    selected = counts[rows][:, np.flatnonzero(words)]
+    idf = np.log2(len(rows) / np.maximum(document_frequency(selected), 1)).astype(np.float32)
+    return sp.csr_array(selected.astype(np.float32).multiply(idf)), rows
 
 
 @lru_cache(maxsize=1)
@@ -117,13 +117,13 @@ def rennie(by_date: Path, originals: Path) -> tuple[sp.csr_array, np.ndarray]:
     ]
     occurrences = Counter(chain.from_iterable(words))
     words = [[w for w in post if occurrences[w] > 1] for post in words]
-    kept = [i for i, post in enumerate(words) if len(set(post)) > 1]
-    number = {w: j for j, w in enumerate(dict.fromkeys(chain(*(words[i] for i in kept))))}
-    columns = np.array([number[w] for i in kept for w in words[i]], np.int32)
-    rows = np.repeat(np.arange(len(kept)), [len(words[i]) for i in kept])
-    shape = (len(kept), len(number))
+    several = [i for i, post in enumerate(words) if len(set(post)) > 1]  # posts of several words
+    number = {w: j for j, w in enumerate(dict.fromkeys(chain(*(words[i] for i in several))))}
+    columns = np.array([number[w] for i in several for w in words[i]], np.int32)
+    rows = np.repeat(np.arange(len(several)), [len(words[i]) for i in several])
+    shape = (len(several), len(number))
     counts = sp.csr_array((np.ones(len(rows), np.int32), (rows, columns)), shape=shape)
-    return counts, np.array([order[i][1] for i in kept])
+    return counts, np.array([order[i][1] for i in several])
 
 
 def _body(post: bytes) -> str:

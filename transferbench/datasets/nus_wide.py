@@ -43,7 +43,7 @@ import scipy.sparse as sp
 
 from transferbench.data.archive import digest
 from transferbench.data.fetch import File
-from transferbench.data.problems import Labelled, multilabel_builder
+from transferbench.data.problems import MultilabelData, multilabel_builder
 from transferbench.datasets import originals
 from transferbench.problem import Matrix
 from transferbench.userdata.documents import check_files
@@ -73,7 +73,9 @@ def user_files(folder: Path) -> list[Path]:
     return sorted(file for file in candidates if file.is_file())
 
 
-def _read(task: str, files: dict[str, Path], *, path: str = "", views: str = "CH+CORR") -> Labelled:
+def _read(
+    task: str, files: dict[str, Path], *, path: str = "", views: str = "CH+CORR"
+) -> MultilabelData:
     """Read the task.
 
     Parameters
@@ -95,7 +97,7 @@ def _read(task: str, files: dict[str, Path], *, path: str = "", views: str = "CH
     concepts, Y = _labels(folder)
     if any(X.shape[0] != len(Y) for X in matrices):
         raise ValueError(f"views={views}: expected a line for each of the {len(Y)} images")
-    return Labelled(concepts, matrices, Y, Y, [""] * len(concepts), matrices[0])
+    return MultilabelData(concepts, matrices, Y, Y, [""] * len(concepts), matrices[0])
 
 
 build = multilabel_builder(_read)
@@ -153,8 +155,8 @@ def _labels(folder: Path) -> tuple[list[str], np.ndarray]:
     mean = round(float(Y.sum()) / max(len(Y), 1), 3)
     facts = (*Y.shape, mean, sets, int((~Y.any(axis=1)).sum()))
     if facts != LABEL_FACTS:
-        place = LABELS.partition("/")[0]
-        raise ValueError(f"{place}: numbers {facts}, expected {LABEL_FACTS}; {REMEDY}")
+        labels_folder = LABELS.partition("/")[0]
+        raise ValueError(f"{labels_folder}: numbers {facts}, expected {LABEL_FACTS}; {REMEDY}")
     return concepts, Y.astype(np.int8)
 
 

@@ -35,7 +35,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.formats import read_rda
-from transferbench.data.problems import Labelled, Views, multilabel_builder, topic_view
+from transferbench.data.problems import MultilabelData, Views, multilabel_builder, topic_view
 from transferbench.datasets import originals
 from transferbench.datasets._rcv1_counts import recover_counts
 from transferbench.problem import Matrix
@@ -69,7 +69,7 @@ def needed(task: str) -> list[str]:
     return [f"rcv1/rcv1sub{task.removeprefix('rcv1/subset')[0]}.rda"]
 
 
-def _read(task: str, files: dict[str, Path], *, views: Views = "both") -> Labelled:
+def _read(task: str, files: dict[str, Path], *, views: Views = "both") -> MultilabelData:
     """Read one task.
 
     Parameters
@@ -82,7 +82,7 @@ def _read(task: str, files: dict[str, Path], *, views: Views = "both") -> Labell
     X, Y = _corrected(path)
     classes = TOPICS
     below = [n for n, topic in enumerate(TOPICS) if topic not in TOPS]
-    Y_sub, tops = Y[:, below], [TOPICS[n][0] for n in below]
+    Y_subcategories, top_categories = Y[:, below], [TOPICS[n][0] for n in below]
     if not task.endswith("101"):
         classes = list(TOPS)
         columns = [[TOPICS.index(topic) for topic in topics] for topics in TOPS.values()]
@@ -90,7 +90,7 @@ def _read(task: str, files: dict[str, Path], *, views: Views = "both") -> Labell
     matrices: list[Matrix] = [] if views == "topics" else [X.astype(np.float32)]
     if views != "tf-idf":
         matrices.append(_topics(path))
-    return Labelled(classes, matrices, Y, Y_sub, tops, X)
+    return MultilabelData(classes, matrices, Y, Y_subcategories, top_categories, X)
 
 
 build = multilabel_builder(_read)

@@ -50,9 +50,12 @@ def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str,
             universities.append(university)
     counts, words = count(texts, "[a-z]{2,}")
     columns = select(counts, words, stop_words="english", min_df=1, max_features=MAX_FEATURES)
-    y, of = np.array(labels), np.array(universities)
+    y, university_of = np.array(labels), np.array(universities)
     return CLASSES, {
-        domain: (counts[np.flatnonzero(of == name)][:, columns], y[of == name])
+        domain: (
+            counts[np.flatnonzero(university_of == name)][:, columns],
+            y[university_of == name],
+        )
         for domain, name in split.items()
     }
 

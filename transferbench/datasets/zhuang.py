@@ -44,7 +44,7 @@ def build(task: str, files: dict[str, Path], *, unit_length: bool = False) -> tu
         Divide each row by its Euclidean length.
     """
     split = newsgroups.SPLITS[task.replace("zhuang/", "gtl/")]
-    return newsgroups.build_weighted(task, split, *distributed(task, files), unit_length)
+    return newsgroups.build_from_weights(task, split, *distributed(task, files), unit_length)
 
 
 def distributed(task: str, files: dict[str, Path]) -> tuple[sp.csr_array, np.ndarray]:

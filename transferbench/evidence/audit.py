@@ -1,11 +1,10 @@
 """Audit of printed numbers: which are single runs, on how many documents, and which are copied.
 
-An accuracy of one run on n documents is k/n, so its printed digits allow few n: of random values
-with two decimals of a per cent, n documents allow a share of about n / 10,000. If every value of a
-column is allowed, by a number of documents for each row, more often than chance would have it, then
-the column is a single run on these documents; if more than a few are not allowed (one in seven may
-be a misprint), it is not. A column of values whose last digit is 0 more often than one in ten was
-printed with fewer digits, so it is from elsewhere.
+An accuracy of one run on n documents is k/n, so its printed digits allow few n. Of random values
+with two decimals of a per cent, n documents allow a share of about n / 10,000. If the documents of
+its rows allow the values of a column more often than by chance, the column is a single run on these
+documents. It is not if they deny more than one value in seven; fewer may be misprints. If more than
+one value in ten ends in 0, the values were printed with fewer digits, so they are copied.
 """
 
 import math
@@ -27,7 +26,7 @@ from transferbench.userdata.readers import read_table
 
 #: "mean": a deviation is printed; "other": a mean (of repeats, folds or tasks), or other documents.
 Status = Literal["single run", "mean", "other", "copied", "unclear"]
-#: Significance level, shared by the numbers of documents that are tried for a column.
+#: Significance level; divided by the number of sources that are tried for a column.
 LEVEL = 0.01
 #: Largest p of a column whose documents are known from the others.
 LIKELY = 0.05
@@ -35,7 +34,7 @@ LIKELY = 0.05
 COPIED_LEVEL = 0.001
 #: Rows that a finding needs.
 MIN_ROWS = 3
-#: Of a user's file: its size, documents of a row, and a printed value.
+#: Limits of a user's file: its size, and the form of its keys, numbers of documents and values.
 MAX_BYTES = 2**24
 KEYS = ("row", "documents")
 DOCUMENTS = re.compile("[1-9][0-9]{0,5}")
@@ -43,11 +42,21 @@ PER_CENT = re.compile(r"(100(\.0{1,4})?|[0-9]{1,2}(\.[0-9]{1,4})?)")
 
 
 @dataclass(frozen=True)
-class Column:
-    """Printed accuracies of one method, as fractions, by row, with the decimals of the fraction.
+class PrintedColumn:
+    """Printed accuracies of one method.
 
-    deviations : rows that have a printed standard deviation above 0.
-    fixed      : True for a method that gives the same result in every run.
+    Parameters
+    ----------
+    name
+        Name of the method.
+    values
+        The accuracies by row, as fractions.
+    decimals
+        Number of decimals of the fractions.
+    deviations
+        Rows that have a printed standard deviation above 0.
+    fixed
+        True for a method that gives the same result in every run.
     """
 
     name: str
@@ -66,11 +75,24 @@ class Column:
 class Finding:
     """A conclusion about some rows of a column, from the digits of its values.
 
-    source    : whose numbers of documents were tried, or why none was.
-    documents : number of documents by row.
-    denied    : rows whose values these numbers do not allow.
-    p         : probability that random digits would fit, or end in 0, as often.
-    like      : columns of other tables with the same values.
+    Parameters
+    ----------
+    column
+        Name of the method.
+    status
+        The conclusion.
+    rows
+        The rows.
+    source
+        Source of the numbers of documents, or why there is none.
+    documents
+        Number of documents by row.
+    denied
+        Rows whose values these numbers do not allow.
+    p
+        Probability that random digits would fit, or end in 0, as often.
+    like
+        Columns of other tables with the same values.
     """
 
     column: str
@@ -85,7 +107,7 @@ class Finding:
 
 @cache
 def printable(documents: int, decimals: int) -> frozenset[str]:
-    """Return all per cent of k/documents as C and Python print them, from k/n·100 or 100·k/n."""
+    """Return k/documents in per cent for every k, as C and Python print k/n·100 and 100·k/n."""
     digits, n = decimals - 2, documents
     return frozenset(
         f"{value:.{digits}f}" for k in range(n + 1) for value in (k / n * 100, 100 * k / n)
@@ -98,18 +120,26 @@ def allows(documents: int, value: float, decimals: int) -> bool:
 
 
 def chance(documents: int, decimals: int) -> float:
-    """Return the share of all values with these decimals that so many documents allow."""
+    """Return the share of all values with these decimals that a number of documents allows."""
     return float(min(1.0, len(printable(documents, decimals)) / 10**decimals))
 
 
 def ends_in_zero(documents: int, decimals: int) -> float:
-    """Return the share of the values that so many documents allow whose last digit is 0."""
+    """Return the share of values that end in 0, among those that a number of documents allows."""
     values = printable(documents, decimals)
     return sum(value.endswith("0") for value in values) / len(values)
 
 
 def p_of_fits(fits: int, shares: Sequence[float]) -> float:
-    """Return the probability that at least so many of independent events of these shares occur."""
+    """Return the probability that `fits` or more of independent events occur.
+
+    Parameters
+    ----------
+    fits
+        Number of events.
+    shares
+        Probability of each event.
+    """
     counts = np.ones(1)
     for share in shares:
         counts = np.convolve(counts, [1 - share, share])
@@ -117,19 +147,23 @@ def p_of_fits(fits: int, shares: Sequence[float]) -> float:
 
 
 def audit(
-    columns: Iterable[Column], sizes: Mapping[str, Mapping[str, int]], others: Iterable[Column] = ()
+    columns: Iterable[PrintedColumn],
+    sizes: Mapping[str, Mapping[str, int]],
+    others: Iterable[PrintedColumn] = (),
 ) -> list[Finding]:
     """Return the findings about the columns of one table.
 
-    The columns of a table share their documents: of the sources, the one that fits all columns best
-    is taken, and each column is then judged by it; the same again for rows that it does not have.
+    The columns of a table share their documents. So the source that fits all columns best is
+    chosen, and each column is judged by it. Rows that this source lacks are judged by the next one.
 
     Parameters
     ----------
+    columns
+        The columns.
     sizes
         Numbers of scored documents that may have been used: source → row → number.
     others
-        Columns of other tables, by whose values copies are found.
+        Columns of other tables, to find columns with the same values.
     """
     findings, left = [], []
     for column in columns:
@@ -159,24 +193,24 @@ def audit(
     return findings
 
 
-def _best_source(columns: Sequence[Column], sizes: Mapping[str, Mapping[str, int]]) -> str:
-    """Return the source whose numbers fit all columns more often than chance, "" if none does.
+def _best_source(columns: Sequence[PrintedColumn], sizes: Mapping[str, Mapping[str, int]]) -> str:
+    """Return the source whose numbers fit all columns more often than by chance, "" if none does.
 
-    Without one, return the only source that allows every value of the fixed methods, if so many
-    values are unlikely to fit by chance: one run of a fixed method is k/n of the right documents.
+    If none does, return the only source that allows every value of the fixed methods, provided that
+    this is unlikely by chance: a fixed method gives k/n of the right documents in every run.
     """
     p = {source: _p(columns, documents)[1] * len(sizes) for source, documents in sizes.items()}
     likely = min(p, key=p.__getitem__, default="")
     if likely and p[likely] <= LEVEL:
         return likely
     fixed = [column for column in columns if column.fixed]
-    found = {source: _p(fixed, documents) for source, documents in sizes.items()}
-    left = [source for source, (denied, p) in found.items() if not denied and p <= LEVEL]
-    return left[0] if len(left) == 1 else ""
+    by_source = {source: _p(fixed, documents) for source, documents in sizes.items()}
+    fitting = [source for source, (denied, p) in by_source.items() if not denied and p <= LEVEL]
+    return fitting[0] if len(fitting) == 1 else ""
 
 
-def _p(columns: Sequence[Column], documents: Mapping[str, int]) -> tuple[int, float]:
-    """Return how many values are denied, and the probability of so many fits."""
+def _p(columns: Sequence[PrintedColumn], documents: Mapping[str, int]) -> tuple[int, float]:
+    """Return the number of denied values, and the probability of as many fits by chance."""
     printed = [
         (value, documents[row], column.decimals)
         for column in columns
@@ -191,7 +225,7 @@ def _p(columns: Sequence[Column], documents: Mapping[str, int]) -> tuple[int, fl
 
 
 def _judge(
-    column: Column,
+    column: PrintedColumn,
     values: Mapping[str, float],
     source: str,
     documents: Mapping[str, int],
@@ -213,12 +247,12 @@ def _judge(
 
 
 def _equal(values: Mapping[str, float], others: Mapping[str, float]) -> bool:
-    """True if at least MIN_ROWS rows are in both, all with the same value."""
+    """Return True if at least MIN_ROWS rows are in both, all with the same value."""
     shared = values.keys() & others.keys()
     return len(shared) >= MIN_ROWS and all(abs(values[r] - others[r]) < 1e-9 for r in shared)
 
 
-def printed(experiment: Experiment) -> list[Column]:
+def printed(experiment: Experiment) -> list[PrintedColumn]:
     """Return the accuracies that an experiment's paper prints, by method."""
     spec, scale = experiment.spec, 100 if experiment.spec.unit == "percent" else 1
     columns: dict[str, dict[str, float]] = {}
@@ -232,15 +266,18 @@ def printed(experiment: Experiment) -> list[Column]:
     decimals = 4 if scale == 100 else 3
     fixed = {planned.column for planned in experiment.runs(1) if planned.run.seed is None}
     return [
-        Column(name, values, decimals, frozenset(deviations.get(name, ())), name in fixed)
+        PrintedColumn(name, values, decimals, frozenset(deviations.get(name, ())), name in fixed)
         for name, values in columns.items()
     ]
 
 
-def read_columns(path: Path) -> tuple[list[Column], dict[str, int]]:
+def read_columns(path: Path) -> tuple[list[PrintedColumn], dict[str, int]]:
     """Return the columns of a user's table, and the documents by row.
 
-    Raise UserError, with the line at fault, for another form than `transferbench audit` describes.
+    Raises
+    ------
+    UserError
+        If the table has another form than `transferbench audit` describes; with the line.
     """
     check_files([path], MAX_BYTES)
     documents: dict[str, int] = {}
@@ -263,15 +300,16 @@ def read_columns(path: Path) -> tuple[list[Column], dict[str, int]]:
         raise UserError(f"{path}: no per cent in it; expected a column for each method.")
     digits = max(len(t.partition(".")[2]) for texts in methods.values() for t in texts.values())
     return [
-        Column(name, {row: float(text) / 100 for row, text in texts.items()}, digits + 2)
+        PrintedColumn(name, {row: float(text) / 100 for row, text in texts.items()}, digits + 2)
         for name, texts in methods.items()
     ], documents
 
 
 def documents_by_form(experiment: Experiment) -> dict[str, dict[str, int]]:
-    """Return the numbers of scored documents of a table's tasks, in every form that is known here.
+    """Return the numbers of scored documents of a table's tasks: form → row → number.
 
-    A form is a collection or a cut of it: `gtl/…-bydate` and `dtl/…-19997` are forms of one task.
+    A form is a collection of tasks or a version of it: `gtl/…-bydate` and `dtl/…-19997` are forms
+    of one task.
     """
     forms: dict[str, dict[str, int]] = {}
     for row, spec in experiment.spec.rows.items():
@@ -289,30 +327,32 @@ def documents_by_form(experiment: Experiment) -> dict[str, dict[str, int]]:
 
 
 def findings(names: Iterable[str] = ()) -> dict[str, list[Finding]]:
-    """Return what the digits of tables say by their name; without names, of all published ones."""
-    published = [name for of_paper in experiments.papers().values() for name in of_paper]
+    """Return the findings about tables by name; without names, about all published tables."""
+    published = [
+        name for names_of_paper in experiments.papers().values() for name in names_of_paper
+    ]
     loaded = {name: experiments.load(name) for name in {*published, *names}}
     columns = {name: printed(experiment) for name, experiment in loaded.items()}
-    found = {}
+    by_table = {}
     for name in names or published:
         others = (
             replace(column, name=f"{other}: {column.name}")
             for other in published if other != name for column in columns[other]
         )  # fmt: skip
-        found[name] = audit(columns[name], documents_by_form(loaded[name]), others)
-    return found
+        by_table[name] = audit(columns[name], documents_by_form(loaded[name]), others)
+    return by_table
 
 
 def table(name: str, findings: Iterable[Finding]) -> Table:
     """Return findings as a table."""
     rows = []
-    for each in findings:
-        counts = dict.fromkeys((each.documents or {}).values())
+    for finding in findings:
+        counts = dict.fromkeys((finding.documents or {}).values())
         documents = ", ".join(map(str, counts)) if len(counts) < 4 else "by row"
-        p = "" if math.isnan(each.p) else f"{each.p:.1g}"
-        denied = f"{len(each.denied)}" if each.documents else ""
-        cells = [f"{len(each.rows)}", each.status, each.source, documents, denied, p]
-        rows.append([each.column, *cells, "; ".join(each.like)])
+        p = "" if math.isnan(finding.p) else f"{finding.p:.1g}"
+        denied = f"{len(finding.denied)}" if finding.documents else ""
+        cells = [f"{len(finding.rows)}", finding.status, finding.source, documents, denied, p]
+        rows.append([finding.column, *cells, "; ".join(finding.like)])
     heads = ["column", "rows", "digits say", "why, or whose documents", "documents",
              "values denied", "p", "same values as"]  # fmt: skip
     return Table(f"{name}: audit of the printed accuracies", heads, rows)
@@ -320,7 +360,8 @@ def table(name: str, findings: Iterable[Finding]) -> Table:
 
 def page() -> str:
     """Return the page of all published tables in Markdown."""
-    named = findings().items()
-    sections = [Section(name, [table(name, found)]) for name, found in named if found]
+    sections = [
+        Section(name, [table(name, of_table)]) for name, of_table in findings().items() if of_table
+    ]
     title = "what the digits of printed accuracies say"
     return markdown(Page("Audit", title, [words("audit"), *sections]))

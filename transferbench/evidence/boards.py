@@ -1,4 +1,4 @@
-"""Boards: the methods of a suite of tasks ranked.
+"""Boards: rankings of the methods on a suite of tasks.
 
 A suite is an experiment with the key `board`, or one that extends it. Corpora are its groups of
 rows, or without groups the datasets of the tasks. They weigh equally, and every interval is the 95
@@ -111,7 +111,7 @@ def from_cells(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     cells = [cell for cell in cells if cell.column in columns.keys() - left_out]
     shown = to_frame(cells)
     done = [[r.seconds for r in cell.records if r.done and r.seconds is not None] for cell in cells]
-    shown["seconds"] = [fmean(each or [math.nan]) for each in done]
+    shown["seconds"] = [fmean(times or [math.nan]) for times in done]
     values, seconds = (
         shown.pivot(index="row", columns="column", values=name).reindex(rows)
         for name in ("mean", "seconds")

@@ -1,4 +1,4 @@
-"""Claims of the papers, judged by our runs: holds, fails or undetermined, with the numbers.
+"""Judge the claims of the papers by our runs: they hold, fail or are undetermined.
 
 The tests (see `stats`) are fixed by the kind of predicate, before anything is run. A claim on every
 row holds if the test of every row is significant; it fails if one row shows the contrary. A claim
@@ -29,7 +29,7 @@ from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import Better, Claim, Higher, Span, Stable
 from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
 from transferbench.runs import store
-from transferbench.runs.record import Documents
+from transferbench.runs.record import CorrectDocuments
 from transferbench.stats import ALPHA, NO_SEED, Extent, paired_error
 
 Outcome = Literal["holds", "fails", "undetermined"]
@@ -48,6 +48,10 @@ class ClaimResult:
 
     Parameters
     ----------
+    claim
+        The claim.
+    outcome
+        The verdict on it.
     tests
         A line for each comparison, unit, row and x: the test of the differences, less the margin
         that the claim states, see `stats.paired_tests`; the difference in the published tables;
@@ -87,24 +91,26 @@ class ScaledRow:
 
     Parameters
     ----------
+    label
+        Its label, after the name of its experiment if that is not the claim's.
     unit
-        Of what the row is a sample, or "".
+        The unit that the row is a sample of, or "".
     identical
         Groups of columns that are the same on every row of the experiment.
-    whole
+    scale_max
         The largest value of a score.
     cells
-        By column and x, which is None in a table and for level lines.
+        Cells by column and x; x is None in a table and for level lines.
     """
 
     label: str
     unit: str
     identical: list[list[str]]
-    whole: int
+    scale_max: int
     cells: dict[str, dict[float | None, Cell]] = field(default_factory=dict)
 
     def at(self, column: str, span: Span | None) -> dict[float | None, Cell]:
-        """Return the cells of a column at each x of the span, all if None, and its level line."""
+        """Return the cells of a column by x: those in the span (all if None) and its level line."""
         first, last = span if isinstance(span, tuple) else (span, span)
         inside = {
             x: cell
@@ -114,7 +120,7 @@ class ScaledRow:
         return inside or {None: NO_RUNS}
 
     def mean(self, column: str, span: Span) -> Cell:
-        """Return by seed the mean of a column over a span, for the seeds that every x has."""
+        """Return the mean of a column over a span by seed, for the seeds that every x has."""
         cells = list(self.at(column, span).values())
         seeds = set.intersection(*(set(cell.by_seed) for cell in cells))
         means = {seed: fmean(cell.by_seed[seed] for cell in cells) for seed in seeds}
@@ -126,8 +132,21 @@ class ScaledRow:
     def pair(self, comparison: str, ours: Cell, theirs: Cell, margin: float) -> dict[str, Any]:
         """Return the line of two cells: ours less theirs and the margin, paired by seed.
 
-        A method without seeds has one value, which is paired with each seed of the other. The line
-        has the columns of `ClaimResult.tests` before the test.
+        A method without seeds has one value, which is paired with each seed of the other.
+
+        Parameters
+        ----------
+        comparison
+            Label of the comparison.
+        ours, theirs
+            The two cells.
+        margin
+            What the difference must exceed.
+
+        Returns
+        -------
+        dict
+            A line with the columns of `ClaimResult.tests` before the test.
         """
         seeds = {**ours.by_seed, **theirs.by_seed}
         if len(seeds) > 1:  # None stands for the one value of a method without seeds
@@ -147,7 +166,7 @@ class ScaledRow:
         )
         error = math.sqrt(ours.variance + theirs.variance)  # as if the documents were different
         if right and right.keys() == other.keys():
-            error = self.whole * paired_error([right[key] - other[key] for key in right])
+            error = self.scale_max * paired_error([right[key] - other[key] for key in right])
         return {
             "comparison": comparison,
             "unit": self.unit or self.label,
@@ -161,8 +180,8 @@ class ScaledRow:
         }
 
 
-def _mean(values: Sequence[Documents]) -> Documents:
-    """Return the mean value of each document; empty unless all are of the same documents."""
+def _mean(values: Sequence[CorrectDocuments]) -> CorrectDocuments:
+    """Return the mean value of each document; empty if the documents are not the same."""
     first = values[0] if values else {}
     if any(documents.keys() != first.keys() for documents in values):
         return {}
@@ -174,8 +193,15 @@ def judge(
 ) -> list[ClaimResult]:
     """Judge every claim of an experiment by its cells.
 
-    results: the folder with the runs of other experiments that claims name; without it, or without
-    runs in it, they count as not run.
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    cells
+        Its cells.
+    results
+        Folder with the runs of the other experiments that claims name. Without the folder, or
+        without runs in it, these experiments count as not run.
     """
 
     @cache
@@ -189,8 +215,8 @@ def judge(
         related = []
         for name, says in claim.read_with.items():
             other, its_cells = named(name)
-            same = next(one for one in other.spec.claims if one.says == says)
-            outcome = _judge(other, its_cells, same, named).outcome
+            its_claim = next(claim for claim in other.spec.claims if claim.says == says)
+            outcome = _judge(other, its_cells, its_claim, named).outcome
             related.append(f"See also {name} ({OUTCOMES[outcome]} {outcome}): {says}")
         judged.append(replace(_judge(experiment, cells, claim, named), related=tuple(related)))
     return judged
@@ -199,7 +225,7 @@ def judge(
 def _judge(
     experiment: Experiment, cells: Sequence[Cell], claim: Claim, others: Others
 ) -> ClaimResult:
-    """Judge a claim: one comparison is enough for it to hold on some row, and else to fail."""
+    """Judge a claim. One comparison suffices for it to hold on some row, and else to fail."""
     matters = claim.matters_on(_compares_ratios(claim, experiment), experiment.spec.scale_max)
     rows = [
         row
@@ -238,14 +264,24 @@ def _judge(
 def _rows(claim: Claim, file: Experiment, cells: Sequence[Cell], prefix: str) -> list[ScaledRow]:
     """Return the rows of an experiment that show the claim's measure.
 
-    prefix: of the rows' labels; empty for the claim's own experiment, whose rows it may select.
+    Parameters
+    ----------
+    claim
+        The claim.
+    file
+        The claim's experiment, or another one whose rows are tested, too.
+    cells
+        The experiment's cells.
+    prefix
+        Start of the rows' labels; empty for the claim's experiment, of which `among` may select
+        rows.
     """
     measure, better = claim.measure or file.spec.metric, claim.better
     sign = -1 if measure in LOWER_IS_BETTER else 1
-    ratio, whole = _compares_ratios(claim, file), file.spec.scale_max
+    ratio, scale_max = _compares_ratios(claim, file), file.spec.scale_max
 
     def scale(value: float, avoided: float) -> float:
-        value += avoided * (whole - value)
+        value += avoided * (scale_max - value)
         if ratio:
             value = math.log10(value) if value > 0 else math.nan
         return sign * value
@@ -255,19 +291,18 @@ def _rows(claim: Claim, file: Experiment, cells: Sequence[Cell], prefix: str) ->
     by_document = measure == "accuracy" and not (file.spec.figure and file.spec.figure.iterations)
     rows: dict[str, ScaledRow] = {}
     for cell in cells:
-        named = cell.row in claim.among
-        chosen = named or (not file.spec.rows[cell.row].reading_of and (prefix or not claim.among))
-        if not chosen or file.metric(cell.row) != measure:
+        by_default = not file.spec.rows[cell.row].reading_of and (prefix or not claim.among)
+        if not (cell.row in claim.among or by_default) or file.metric(cell.row) != measure:
             continue
         label = prefix + cell.row
-        row = rows.setdefault(label, ScaledRow(label, file.unit(cell.row), same, whole))
+        row = rows.setdefault(label, ScaledRow(label, file.unit(cell.row), same, scale_max))
         # Of a rival, the share of the errors that the claim is about counts as avoided.
         rival = better is not None and cell.column not in better.columns
         avoided = better.fewer_errors if better and rival else 0.0
         scaled = {seed: scale(value, avoided) for seed, value in cell.by_seed.items()}
-        only = file.spec.rows[cell.row].domain
+        domain = file.spec.rows[cell.row].domain
         right = {
-            record.seed: {key: (1 - avoided) * bits for key, bits in record.correct(only).items()}
+            record.seed: {key: (1 - avoided) * bits for key, bits in record.correct(domain).items()}
             for record in (cell.records if by_document else ())
         }
         x = None if math.isnan(cell.x) else cell.x
@@ -282,7 +317,7 @@ def _rows(claim: Claim, file: Experiment, cells: Sequence[Cell], prefix: str) ->
 
 
 def _compares_ratios(claim: Claim, file: Experiment) -> bool:
-    """True if the claim is about costs or objectives, which are compared by log10."""
+    """Return True if the claim is about costs or objectives, which are compared by log10."""
     objective = bool(file.spec.figure and file.spec.figure.objective)
     return objective or (claim.measure or file.spec.metric) in COSTS
 
@@ -290,7 +325,7 @@ def _compares_ratios(claim: Claim, file: Experiment) -> bool:
 def _lines(
     claim: Claim, rows: Sequence[ScaledRow], competitors: list[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield a line of each comparison, row and x; see `ScaledRow.pair`."""
+    """Yield a line for each comparison, row and x; see `ScaledRow.pair`."""
     predicate, margin = claim.predicate, _margin(claim)
     if isinstance(predicate, Better):
         for column, rival in product(predicate.columns, predicate.rivals(competitors)):
@@ -331,9 +366,9 @@ def _margin(claim: Claim) -> float:
 
 
 def _least_favourable(points: Sequence[Cell], within: float) -> tuple[Cell, Cell]:
-    """Return of the points of a stable column the pair, low and high, with the smallest t.
+    """Return the pair of points, low and high, of a stable column with the smallest t.
 
-    It may be another pair than that of the lowest and the highest mean.
+    It may differ from the pair of the lowest and the highest mean.
     """
     complete = [point for point in points if not point.reason] or points
     seeds = min(len(point.by_seed) for point in complete)
@@ -347,7 +382,7 @@ def _least_favourable(points: Sequence[Cell], within: float) -> tuple[Cell, Cell
 
 
 def _extent(claim: Claim) -> Extent:
-    """Return on which rows the claim is to be true: every, some, most, or their average."""
+    """Return the rows on which the claim is to be true: every, some, most, or their average."""
     predicate = claim.predicate
     return predicate.rows if isinstance(predicate, Better) else "every"
 
@@ -358,7 +393,7 @@ def _span_text(x: Span) -> str:
 
 
 def explanation(experiment: Experiment, result: ClaimResult) -> str:
-    """Return what was tested and, if nothing could be decided, why, in sentences."""
+    """Return sentences on what was tested and, if nothing could be decided, why."""
     if result.decisions.empty:
         return f"{result.reason}."
     sentences = [meaning(result.claim)]
@@ -380,7 +415,7 @@ def explanation(experiment: Experiment, result: ClaimResult) -> str:
 
 
 def _undecided(rows: pd.DataFrame, result: ClaimResult) -> str:
-    """Return why the tests of a comparison cannot decide anything, "" if they can."""
+    """Return why the tests of a comparison can decide nothing, "" if they can."""
     if rows["identical"].all():
         return "Identical columns"
     if (rows["mean"].abs() < result.matters).all():

@@ -1,4 +1,4 @@
-"""One number of a table or figure explained: its runs, and what has changed since."""
+"""Explain one number of a table or figure: its runs, and what has changed since."""
 
 import math
 import re
@@ -104,8 +104,8 @@ def why(
     """
     spec, task = experiment.spec, cell.records[0].run.task
     row, column = printed = _printed_cell(experiment, cell)
-    digits = [each for each in findings if each.column == column and row in each.rows]
-    tolerances = [each for each in experiment.compared.tolerance if row in (each.rows or [row])]
+    digits = [f for f in findings if f.column == column and row in f.rows]
+    tolerances = [t for t in experiment.compared.tolerance if row in (t.rows or [row])]
     names_column = re.compile(rf"(?<!\w){re.escape(column)}(?!\w)")
     notes = [note.rstrip(".") for note in spec.notes if names_column.search(note)]
     paper = experiments.PUBLISHED.fullmatch(spec.control_of or experiment.name)
@@ -121,7 +121,7 @@ def why(
         "readings": _range_of_readings(
             experiment, [other for other in cells if _printed_cell(experiment, other) == printed]
         ),
-        "tolerance": " ".join(f"{each.value:g}: {each.reason}" for each in tolerances),
+        "tolerance": " ".join(f"{t.value:g}: {t.reason}" for t in tolerances),
         "notes": "; ".join(notes),
         "more": f"docs/papers/{paper[1]}.md, docs/findings.md" if paper else "",
     }
@@ -194,7 +194,7 @@ def describe_cell(experiment: Experiment, cell: Cell) -> dict[str, str]:
         "ours": f"{ours}, {cell.metric}, {cell.runs} of {cell.planned} runs",
         "paper": f"{printed}; {paper.title}, {paper.venue}, {paper.place}",
         "verdict": "" if spec.figure else verdict,
-        "again": command(each.run for each in cell.records),
+        "again": command(record.run for record in cell.records),
         "setting": ", ".join(f"{n}={value}" for n, value in cell.records[0].run.params.items()),
         "chosen": cell.setting,
         "by seed": ", ".join(f"{s}: {text(v)}" for s, v in cell.by_seed.items() if s is not None),
@@ -210,7 +210,7 @@ def describe_cell(experiment: Experiment, cell: Cell) -> dict[str, str]:
 
 def reported(cell: Cell, name: Literal["data", "code", "versions"]) -> list[str]:
     """Return the different texts that the runs report, in their order."""
-    return list(dict.fromkeys(filter(None, (getattr(each, name) for each in cell.records))))
+    return list(dict.fromkeys(filter(None, (getattr(record, name) for record in cell.records))))
 
 
 def since(cell: Cell, data: str) -> dict[str, str]:
@@ -229,7 +229,7 @@ def since(cell: Cell, data: str) -> dict[str, str]:
         Changes of data, code and versions; "" if unchanged.
     """
     present_versions = worker.versions()
-    then = [each.rpartition(" ") for each in cell.records[0].versions.split(", ")]
+    then = [text.rpartition(" ") for text in cell.records[0].versions.split(", ")]
     changed = [
         f"{n} {v} (here {present_versions.get(n, 'none')})"
         for n, _, v in then

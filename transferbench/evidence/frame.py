@@ -1,7 +1,7 @@
-"""From records to cells: what each planned run of an experiment reports, and tables made of that.
+"""Turn the records of an experiment into the cells of its table or the points of its figure.
 
 `observations` has a line for each planned run, scored domain and iteration of a curve; `summarise`
-makes of them the cells of the table or the points of the figure. Every page is made of the cells.
+makes the cells of these lines. Every page is made of the cells.
 """
 
 import json
@@ -20,7 +20,7 @@ from transferbench.errors import UserError, unknown
 from transferbench.experiments.experiment import Experiment
 from transferbench.measures import COSTS, LOWER_IS_BETTER, MEASURES
 from transferbench.runs import store
-from transferbench.runs.record import Documents, Identity, Record, Run
+from transferbench.runs.record import CorrectDocuments, Identity, Record, Run
 
 #: A cell with fewer finished runs than this has no verdict, unless fewer are planned.
 MIN_RUNS = 3
@@ -52,21 +52,37 @@ class Cell:
 
     Values are in the table's unit, NaN if there is none.
 
-    row, column, x : the place; x is NaN in a table and for level lines.
-    metric         : the measure.
-    setting        : NAME=VALUE of the column's grid; empty without a grid.
-    mean, std      : over the seeds.
-    runs, planned  : number of finished and of all runs.
-    published, published_std : what the paper prints.
-    tolerance      : the largest difference that counts as within; NaN in a figure.
-    error          : standard error of the mean over the seeds; 0 for a deterministic method, NaN
-                     for a single run of a random one.
-    published_error: standard error of the published value; without a printed deviation, from ours.
-    reason         : why too few runs finished.
-    by_seed        : value by seed (None if the method takes none), the mean over domains.
-    variance       : of the mean, caused by the choice of documents; see `_variance`.
-    right          : by seed, which documents are right; `claims` fills it in.
-    records        : of its runs, by seed; of an average there are none.
+    Parameters
+    ----------
+    row, column, x
+        Where it is; x is NaN in a table and for level lines.
+    metric
+        The measure.
+    setting
+        NAME=VALUE of the column's grid; empty without a grid.
+    mean, std
+        Mean and standard deviation over the seeds.
+    runs, planned
+        Number of finished and of all runs.
+    published, published_std
+        Mean and standard deviation that the paper prints.
+    tolerance
+        Largest difference that counts as within; NaN in a figure.
+    error
+        Standard error of the mean over the seeds; 0 for a deterministic method, NaN for a single
+        run of a random one.
+    published_error
+        Standard error of the published value; without a printed deviation, computed from ours.
+    reason
+        Why too few runs finished.
+    by_seed
+        Mean over the domains by seed; the seed is None if the method takes none.
+    variance
+        Variance of the mean that the choice of documents causes; see `_variance`.
+    right
+        Which documents are right, by seed; only `claims` sets it.
+    records
+        Records of the runs, one for each seed; empty for an average.
     """
 
     row: str
@@ -86,7 +102,7 @@ class Cell:
     reason: str = ""
     by_seed: Mapping[int | None, float] = field(default_factory=dict)
     variance: float = math.nan
-    right: Mapping[int | None, Documents] = field(default_factory=dict)
+    right: Mapping[int | None, CorrectDocuments] = field(default_factory=dict)
     records: tuple[Record, ...] = ()
 
     @property
@@ -103,8 +119,9 @@ class Cell:
     def verdict(self) -> str:
         """The verdict, a key of `page.MARKS`; empty without a published value or a tolerance.
 
-        within: the difference is at most the tolerance; close: at most 2 standard errors of both
-        sides; better or worse, by the direction of the measure; unavailable: too few runs finished.
+        It is within if the difference is at most the tolerance, close if it is at most 2 standard
+        errors of both sides, and else better or worse, by the direction of the measure. It is
+        unavailable if too few runs finished.
         """
         if self.reason or math.isnan(self.difference + self.tolerance):
             return "unavailable" if self.reason else ""
@@ -119,13 +136,19 @@ class Cell:
 
 
 def no_runs(results: Path) -> UserError:
-    """Return the error that a folder has results of no experiment."""
+    """Return the error for a folder without results of any experiment."""
     remedy = "run `reproduce` first, or name the results of a clone by --results"
     return UserError(f"no {store.NAME} under {results}; {remedy}.")
 
 
 def read_cells(experiment: Experiment, folder: Path) -> list[Cell]:
-    """Return the cells of the folder's runs. Raise UserError if they are missing or damaged."""
+    """Return the cells of the folder's runs.
+
+    Raises
+    ------
+    UserError
+        If the runs are missing or damaged.
+    """
     return summarise(experiment, observations(experiment, store.read(folder / store.NAME)))
 
 
@@ -151,19 +174,23 @@ def observations(experiment: Experiment, records: Records) -> list[Observation]:
     """Return the observations of the planned runs of an experiment.
 
     Records of other runs are left out; a planned run without a record has the status "missing".
-    Raise UserError if a run was scored on other domains than that of its row only.
+
+    Raises
+    ------
+    UserError
+        If a run was not scored on the domain that its row shows.
     """
     lines = []
-    for (row, name), planned in groupby(experiment.runs(), key=lambda each: each[:2]):
+    for (row, name), planned in groupby(experiment.runs(), key=lambda planned: planned[:2]):
         cell = [(x, run, records.get(run.identity) or _missing(run)) for _, _, x, run in planned]
         grid = experiment.spec.columns[name].grid
         for label, _, choose in (c for c in table_columns(experiment) if c[1] == name):
             shown = _chosen([record for _, _, record in cell], choose)
             for x, run, record in cell:
-                setting = ", ".join(f"{each}={parameter(run.params[each])}" for each in grid)
-                place = row, label, x, setting, not choose or record.identity[2] == shown
+                setting = ", ".join(f"{key}={parameter(run.params[key])}" for key in grid)
+                is_shown = not choose or record.identity[2] == shown
                 lines += [
-                    Observation(*place[:2], at, *place[3:], domain, measure, value, record)
+                    Observation(row, label, at, setting, is_shown, domain, measure, value, record)
                     for domain in _domains(experiment, row, record)
                     for at, measure, value in _values(experiment, row, x, domain, record)
                 ]
@@ -175,7 +202,7 @@ def _missing(run: Run) -> Record:
 
 
 def _chosen(records: Sequence[Record], choose: str) -> str:
-    """Return the parameters that the table shows: of a grid, those with the best setting.
+    """Return the parameters that the table shows: the best setting of a grid.
 
     The best setting has the highest mean of the choosing measure over all domains and seeds (the
     lowest, if lower is better). A setting with an unfinished run is not chosen; if none is left,
@@ -185,20 +212,20 @@ def _chosen(records: Sequence[Record], choose: str) -> str:
     for record in records:
         scores = [_measured(record, domain, choose) for domain in record.metrics]
         values.setdefault(record.identity[2], []).extend(scores or [math.nan])
-    means = {params: fmean(each) for params, each in values.items()}
+    means = {params: fmean(numbers) for params, numbers in values.items()}
     finite = {params: mean for params, mean in means.items() if math.isfinite(mean)}
     best = min if choose in LOWER_IS_BETTER else max
     return best(finite, key=finite.__getitem__, default=next(iter(means)))
 
 
 def _domains(experiment: Experiment, row: str, record: Record) -> list[str]:
-    """Return the domains of a record that a row shows; one without a name if none was scored."""
-    domains, only = [*record.metrics] or [""], experiment.spec.rows[row].domain
-    if not record.done or not only:
+    """Return the domains of a record that a row shows; [""] if none was scored."""
+    domains, shown = [*record.metrics] or [""], experiment.spec.rows[row].domain
+    if not record.done or not shown:
         return domains
-    if only not in domains:
-        raise unknown(f"domain of {row}", only, domains)
-    return [only]
+    if shown not in domains:
+        raise unknown(f"domain of {row}", shown, domains)
+    return [shown]
 
 
 def _values(
@@ -232,17 +259,17 @@ def summarise(experiment: Experiment, observed: Sequence[Observation]) -> list[C
     """Return the cells of a table, or the points of a figure, from the chosen observations."""
     curves = bool(experiment.spec.figure and experiment.spec.figure.iterations)
     groups: dict[tuple[str, str, float | None], list[Observation]] = {}
-    for each in observed:
-        if each.chosen:
+    for observation in observed:
+        if observation.chosen:
             # The runs of a curve are planned without x; its points come from their iterations.
-            place = each.row, each.column, None if curves else each.x
-            groups.setdefault(place, []).append(each)
+            key = observation.row, observation.column, None if curves else observation.x
+            groups.setdefault(key, []).append(observation)
     cells = []
     for (_, _, planned_x), group in groups.items():
         points: dict[float | None, list[Observation]] = {}
-        for each in group:
-            if each.record.done and not (curves and math.isnan(each.value)):
-                points.setdefault(each.x, []).append(each)
+        for observation in group:
+            if observation.record.done and not (curves and math.isnan(observation.value)):
+                points.setdefault(observation.x, []).append(observation)
         for x, scored in (points or {planned_x: []}).items():
             cells.append(_cell(experiment, group, x, scored))
     return cells
@@ -251,14 +278,26 @@ def summarise(experiment: Experiment, observed: Sequence[Observation]) -> list[C
 def _cell(
     experiment: Experiment, group: Sequence[Observation], x: float | None, points: list[Observation]
 ) -> Cell:
-    """Return the cell of a row and a column, or the point at x; group: all its observations."""
+    """Return the cell of a row and a column, or the point of a figure.
+
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    group
+        All observations of the cell or, in a figure with curves, of all its points.
+    x
+        The x of the point; None in a table.
+    points
+        Those of the group that have a value here.
+    """
     row, column = group[0].row, group[0].column
-    records = {each.record.seed: each.record for each in group}
+    records = {observation.record.seed: observation.record for observation in group}
     scored: dict[int | None, list[Observation]] = {}
     for point in points:
         scored.setdefault(point.record.seed, []).append(point)
     by_seed = {seed: fmean(o.value for o in domains) for seed, domains in scored.items()}
-    # Domains have documents of their own, and all seeds share them.
+    # Domains share no documents; seeds share all of them.
     variances = [
         fmean(_variance(experiment, o) for o in domains) / len(domains)
         for domains in scored.values()
@@ -304,8 +343,8 @@ def _variance(experiment: Experiment, observation: Observation) -> float:
     documents = observation.record.documents.get(observation.domain)
     if observation.measure != "accuracy" or not documents:
         return math.nan
-    whole = experiment.scale(observation.row)
-    return observation.value * (whole - observation.value) / documents
+    scale_max = experiment.scale(observation.row)
+    return observation.value * (scale_max - observation.value) / documents
 
 
 def standard_error(by_seed: Mapping[int | None, float]) -> float:
@@ -317,18 +356,19 @@ def standard_error(by_seed: Mapping[int | None, float]) -> float:
 
 
 def to_frame(cells: Sequence[Cell]) -> pd.DataFrame:
-    """Return the cells as a table, a line each, with their fields as columns."""
+    """Return the cells as a table: a line for each cell, with its fields as columns."""
     return pd.DataFrame([vars(cell) for cell in cells], columns=[f.name for f in fields(Cell)])
 
 
 def to_observations_frame(experiment: Experiment, observed: Sequence[Observation]) -> pd.DataFrame:
     """Return observations as a table; see `transferbench.results` for the columns."""
-    lines = [
-        each._asdict()
-        | {name: getattr(each.record, name) for name in REPORTED}
-        | {"documents": each.record.documents.get(each.domain), "run": each.record.run}
-        for each in observed
-    ]
+    lines = []
+    for observation in observed:
+        record = observation.record
+        line = observation._asdict() | {name: getattr(record, name) for name in REPORTED}
+        lines.append(
+            line | {"documents": record.documents.get(observation.domain), "run": record.run}
+        )
     columns = [*Observation._fields[:-1], *REPORTED, "documents", "run"]
     table = pd.DataFrame(lines, columns=columns)
     table.insert(0, "experiment", experiment.name)
@@ -336,7 +376,7 @@ def to_observations_frame(experiment: Experiment, observed: Sequence[Observation
 
 
 def identical_columns(experiment: Experiment, cells: Sequence[Cell]) -> list[list[str]]:
-    """Return groups of columns that have the same value on every row, x and seed; costs aside.
+    """Return groups of columns that have the same value on every row, x and seed, except costs.
 
     Columns without runs are in no group.
     """

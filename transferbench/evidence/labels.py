@@ -1,8 +1,8 @@
-"""Regret of a choice by labelled documents of the target, from the decisions that runs have kept.
+"""Regret of a choice by labelled documents of the target, from the recorded decisions of runs.
 
-A column with the option `labelled` is the method of `Schema.by_labels` with a sample of labels. On
-the documents of the sample, one of it and the single methods is chosen, see `choose.sample`. Regret
-is the accuracy of the best single method on a task less that of the chosen one.
+A column with the option `labelled` is the method of `Schema.by_labels` with a sample of labels. By
+this sample, that method or one of the single methods is chosen, see `choose.sample`. Regret is the
+accuracy of the best single method on a task less that of the chosen one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,13 +18,28 @@ from transferbench.experiments.experiment import Experiment
 
 
 def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
-    """Return a line for each row and number of labels, in percent, to four digits.
+    """Return the regret for each row and number of labels.
 
-    labels: of the target; 0 is the method of `by_labels`. The others are means over draws. regret:
-    of the chosen method; consensus: of the method of `by_labels` with the sample. expected,
-    accuracy: of the chosen method, from the sample and on all documents; covered: how often the 95
-    per cent interval of the sample has the true one. Rows where a method without labels has no
-    finished run are left out.
+    Parameters
+    ----------
+    experiment
+        An experiment with the key `by_labels`.
+    cells
+        Its cells. Rows where a method without labels has no finished run are left out.
+
+    Returns
+    -------
+    DataFrame
+        A line for each row and number of labels, with these columns. Values are means over the
+        draws of a sample, in per cent with four digits.
+
+        - task, corpus, and a column for each variant.
+        - labels: number of labelled documents; 0 stands for the method of `by_labels` without any.
+        - regret: regret of the chosen method.
+        - consensus: regret of the method of `by_labels` with the sample.
+        - expected: accuracy of the chosen method that its sample leads to expect.
+        - accuracy: its accuracy on all documents.
+        - covered: the share of draws whose 95 per cent interval contains this accuracy.
     """
     spec = experiment.spec
     right = {
@@ -40,10 +55,10 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
         if any((row, name) not in right for name in plain):
             continue
         single = {name: right[row, name] for name in plain if name != spec.by_labels}
-        best = max(np.mean(each) for each in single.values())
+        best = max(np.mean(of_method) for of_method in single.values())
         where = {"task": row, "corpus": experiment.corpus(row), **spec.rows[row].variant}
-        found = np.mean(right[row, spec.by_labels])
-        lines.append(where | {"labels": 0, "regret": 100 * (best - found)})
+        without_labels = np.mean(right[row, spec.by_labels])
+        lines.append(where | {"labels": 0, "regret": 100 * (best - without_labels)})
         drawn: dict[int, list[dict[str, float]]] = {}
         for name, options in samples.items():
             if (row, name) not in right:
@@ -74,9 +89,14 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
 
 
 def rows(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[str]]:
-    """Yield the head of the page's table, then its rows: all, by variants, and by corpus.
+    """Yield the heads of the page's table, then its rows: for all tasks, variants and corpora.
 
-    table: of `summary`.
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    table
+        The lines of `summary`.
     """
     numbers = sorted(table["labels"].unique())
     yield ["tasks", *(f"{m} labels" if m else "without" for m in numbers)]
@@ -99,7 +119,13 @@ def _cell(part: pd.DataFrame) -> str:
 
 
 def reliability(table: pd.DataFrame) -> str:
-    """Return a sentence on the accuracy to expect; table: of `summary`."""
+    """Return a sentence that compares the accuracy to expect with the true one.
+
+    Parameters
+    ----------
+    table
+        The lines of `summary`.
+    """
     sampled = table[table["labels"] > 0]
     bias = (sampled["expected"] - sampled["accuracy"]).groupby(sampled["labels"]).mean()
     covered = sampled.groupby("labels")["covered"].mean()

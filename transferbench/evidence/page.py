@@ -93,7 +93,7 @@ class Table:
 
 
 def _is_number(cell: str | Value) -> bool:
-    """True for a value, and for a text without words."""
+    """Return True for a value, and for a text without words."""
     return isinstance(cell, Value) or not re.search(r"[^\W\d_]{2}", cell)
 
 

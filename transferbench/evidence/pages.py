@@ -315,9 +315,12 @@ def changed_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
 def write_pages(
     experiment: Experiment, folder: Path, records: Mapping[Identity, Record]
 ) -> list[Path]:
-    """Write pages and pictures of an experiment, made of its records; return their paths.
+    """Write the pages and pictures of an experiment from its records; return their paths.
 
-    Raise UserError if a file cannot be written.
+    Raises
+    ------
+    UserError
+        If a file cannot be written.
     """
     cells = summarise(experiment, observations(experiment, records))
     return Evidence.from_cells(experiment, cells, folder.parent).write(folder)

@@ -11,7 +11,15 @@ from transferbench.runs.record import Record
 
 @dataclass(frozen=True)
 class Published:
-    """A published value, and the row of the experiment that has it, or that is compared with it."""
+    """A published value.
+
+    Parameters
+    ----------
+    experiment, row
+        Experiment and row that show the value: the published table, or a control of it.
+    value
+        The value, in per cent.
+    """
 
     experiment: Experiment
     row: str
@@ -19,7 +27,7 @@ class Published:
 
 
 def find(record: Record, domain: str, measure: str) -> Published | None:
-    """Return the per cent that a paper prints for a run; None if there is none.
+    """Return the value that a paper prints for a run, None if it prints none.
 
     Parameters
     ----------
@@ -47,7 +55,7 @@ def find(record: Record, domain: str, measure: str) -> Published | None:
 def _candidates() -> dict[tuple[str, str], list[str]]:
     """Return the names of our experiments with published values, by task and model.
 
-    The files are read, but not validated, which would import every model.
+    The files are not validated, because this would import every model.
     """
     names = defaultdict(list)
     for name in experiments.names():

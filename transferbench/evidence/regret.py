@@ -157,7 +157,10 @@ def _combinations(
 
 
 def _is_small(documents: str, experiment: Experiment, row: str) -> bool:
-    """True if the number, or else the smallest domain of the dataset, is below MIN_EVIDENCE."""
+    """Return True if a domain has fewer than MIN_EVIDENCE documents.
+
+    If `documents` is no number, the smallest domain of the dataset counts.
+    """
     number = int(documents) if documents.isdecimal() else experiment.least_documents(row)
     return number is not None and number < MIN_EVIDENCE
 

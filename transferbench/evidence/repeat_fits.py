@@ -1,7 +1,7 @@
-"""Repeat fits that standard input names; print a line of JSON for each.
+"""Repeat the fits that standard input asks for; print a line of JSON for each.
 
-`restamp` runs this file with two versions of the package and compares the lines. So it uses little
-of the package, and nothing that changes often. An input line is one of
+`restamp` runs this file with two versions of the package and compares the lines. So the file uses
+only parts of the package that rarely change. An input line is one of
 
     {"codes": [model, …]}                                            fingerprints by model
     {"task": …, "model": …, "params": …, "seed": …, "curve": …}      a fit
@@ -23,16 +23,16 @@ from transferbench.runs.record import Run
 
 @lru_cache(maxsize=1)
 def load(task: str) -> Any:
-    """Return problem and truth of a task; the last ones stay in memory."""
+    """Return problem and truth of a task; those of the last task stay in memory."""
     return transferbench.load_task(task)
 
 
 def digest(arrays: Any) -> str:
     """Return 16 hex digits for the bytes of arrays."""
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for array in arrays:
-        found.update(np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()[:16]
+        sha256.update(np.ascontiguousarray(array).tobytes())
+    return sha256.hexdigest()[:16]
 
 
 def matrices(problem: Any) -> Any:
@@ -42,13 +42,13 @@ def matrices(problem: Any) -> Any:
 
 
 def decisions(fit: Any, family: str) -> Any:
-    """Yield by domain the decision for each document, or for each label of it."""
+    """Yield the decisions of each domain: the class of each document, or which labels it has."""
     for scores in map(np.asarray, fit.scores):
         yield scores >= 0.5 if family == "multilabel" else scores.argmax(axis=1)
 
 
 def repeat(run: dict[str, Any]) -> dict[str, Any]:
-    """Return what a fit of the run gives."""
+    """Repeat a run and return its results."""
     problem, truth = load(run["task"])
     curve: list[Any] = []
 

@@ -100,12 +100,12 @@ class ReportedExperiment:
 
     @property
     def counts(self) -> dict[str, Counter[str]]:
-        """The numbers of verdicts, of outcomes of a paper's claims, and of claims of our own."""
+        """The numbers of verdicts, of outcomes of a paper's claims, and of outcomes of ours."""
         results = self.evidence.results
         return {
             "judged": Counter(verdict for _, verdict in self.printed.elements()),
-            "claims": Counter(result.outcome for result in results if not result.claim.own),
-            "by_us": Counter(result.outcome for result in results if result.claim.own),
+            "claims": Counter(result.outcome for result in results if not result.claim.by_us),
+            "by_us": Counter(result.outcome for result in results if result.claim.by_us),
         }
 
     @property
@@ -204,9 +204,9 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
                 papers.setdefault(reported.spec.paper.title, []).append(reported)
         except UserError as error:
             errors.append(error)
-    every = [reported for of_paper in papers.values() for reported in of_paper]
+    every = [reported for experiments_of in papers.values() for reported in experiments_of]
     if not every:
-        raise SeveralErrors.of(errors or [no_runs(results)])
+        raise SeveralErrors.combine(errors or [no_runs(results)])
     is_user = all(reported.name in user_names for reported in every)
     suites = [(one, boards.table(one.evidence.board)) for one in every if one.evidence.board]
     suites.sort(key=lambda suite: -len(suite[1].rows))

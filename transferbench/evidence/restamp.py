@@ -77,22 +77,36 @@ class Proof:
 
 
 def traits(record: Record, extremes: Mapping[str, tuple[float, ...]]) -> set[str]:
-    """Return by what a run may take another branch than others of its model.
+    """Return the traits of a run that may lead its model into another branch of the code.
 
-    Each text, Boolean, list or missing value of a parameter counts, and of numbers the smallest and
-    the largest; a curve, and the number of scored domains.
+    They are each text, Boolean, list or missing value of a parameter, the smallest and the largest
+    number of a parameter, a curve, and the number of scored domains.
+
+    Parameters
+    ----------
+    record
+        The run.
+    extremes
+        Smallest and largest number of each numeric parameter of the model.
     """
-    found = {f"curve={record.curve is not None}", f"domains={len(record.metrics)}"}
+    present = {f"curve={record.curve is not None}", f"domains={len(record.metrics)}"}
     for name, value in record.params.items():
         if not _is_number(value) or value in extremes[name]:
-            found.add(f"{name}={json.dumps(value)}")
-    return found
+            present.add(f"{name}={json.dumps(value)}")
+    return present
 
 
 def variants(records: Iterable[Record], max_seconds: float) -> tuple[list[Record], list[str]]:
     """Return the runs of one model to repeat, and the traits that only longer runs have.
 
-    Each run that is at least as quick as the next one and has a trait that no quicker one has.
+    From the quickest run on, a run is repeated if it has a trait that no quicker run has.
+
+    Parameters
+    ----------
+    records
+        The runs of the model.
+    max_seconds
+        Longest run to repeat.
     """
     known = sorted((r for r in records if r.seconds), key=lambda record: record.seconds or 0)
     numbers: dict[str, list[float]] = {}
@@ -139,13 +153,19 @@ class Fits:
         self._process.stdin.flush()
 
     def answer(self) -> dict[str, Any]:
-        """Return the answer to the last line. Raise UserError if the process has ended."""
+        """Return the answer to the last line.
+
+        Raises
+        ------
+        UserError
+            If the process has ended.
+        """
         assert self._process.stdout
         line = self._process.stdout.readline()
         if not line:
             raise UserError("a process that repeats fits has ended; its messages are above.")
-        found: dict[str, Any] = json.loads(line)
-        return found
+        answered: dict[str, Any] = json.loads(line)
+        return answered
 
     def close(self) -> None:
         """End the process."""
@@ -210,7 +230,7 @@ def _question(record: Record) -> dict[str, Any]:
 
 
 def _difference(record: Record, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """Return what differs between two fits of a run, "" if nothing does."""
+    """Return a sentence on the first difference between two fits of a run, "" if there is none."""
     for name in COMPARED:
         if old.get(name) != new.get(name):
             both = f"{_shorten(old.get(name))} before, {_shorten(new.get(name))} now"
@@ -224,17 +244,20 @@ def _changed(record: Record) -> str:
 
 
 def _shorten(value: Any, most: int = 120) -> str:
-    """Return a value as short text: the end of it, where a trace is most likely to differ."""
+    """Return the end of a value as text, where a trace is most likely to differ."""
     text = json.dumps(value)
     return text if len(text) <= most else f"…{text[-most:]}"
 
 
 @contextmanager
 def version(root: Path, commit: str) -> Iterator[Path]:
-    """Check a commit out into a folder of its own for the block.
+    """Check a commit out into a temporary folder for the block.
 
-    Raise UserError for an unknown commit, and if the checkout has uncommitted changes of code: a
-    proof is about two commits.
+    Raises
+    ------
+    UserError
+        For an unknown commit, and if the checkout has uncommitted changes of code: a proof compares
+        two commits.
     """
     changed = _git(root, "status", "--porcelain", "--", "transferbench", "experiments")
     if changed := changed.replace(" M transferbench/equal_code.jsonl", "").strip():

@@ -98,7 +98,7 @@ def render() -> dict[str, str]:
     blocks: list[Block] = [words("statistics", counts)]
     heads = ["place", "row", "statistic", "printed", "ours", "verdict"]
     for paper, title in PAPERS.items():
-        rows = [[each[head] for head in heads] for each in compared if each["paper"] == paper]
+        rows = [[line[head] for head in heads] for line in compared if line["paper"] == paper]
         notes = [
             f"{row['row']}: {row['note']}"
             for row in content["rows"]

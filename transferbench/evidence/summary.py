@@ -150,10 +150,10 @@ def table(results: Mapping[str, Sequence[Evidence]], declared: bool) -> Table:
     rows, every = list[TableRow](), list[Group]()
     outcomes = Counter[Outcome]()
     for paper, evidences in results.items():
-        of_paper = [group for evidence in evidences for group in groups(evidence, declared)]
-        judged = Counter(r.outcome for e in evidences for r in e.results if not r.claim.own)
-        rows.append(_row(NAMES.get(paper, paper), of_paper, judged))
-        every += of_paper
+        judged_groups = [group for evidence in evidences for group in groups(evidence, declared)]
+        judged = Counter(r.outcome for e in evidences for r in e.results if not r.claim.by_us)
+        rows.append(_row(NAMES.get(paper, paper), judged_groups, judged))
+        every += judged_groups
         outcomes += judged
     title = "as we read the papers" if declared else "as the papers are written"
     return Table(title, HEADS, rows, [_row("all", every, outcomes)])
@@ -206,7 +206,7 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
     written, declared = (table(papers, way) for way in (False, True))
     rows = list[TableRow]()
     for one, other in zip(written.texts()[1:], declared.texts()[1:], strict=True):
-        agree = (Value(f"{int(each[2]) + int(each[3])} ({each[7]})") for each in (one, other))
+        agree = (Value(f"{int(row[2]) + int(row[3])} ({row[7]})") for row in (one, other))
         claims = Value(
             " ".join(f"{n}\u00a0{m}" for n, m in zip(one[12:], OUTCOMES.values(), strict=True))
         )

@@ -82,17 +82,17 @@ def to_csv(experiment: Experiment, cells_and_averages: Sequence[Cell]) -> pd.Dat
 
 def roles(experiment: Experiment) -> dict[str, str]:
     """Return a key of PARTS for each column of the table, the columns in the order of the parts."""
-    spec, found = experiment.spec, {}
+    spec, role = experiment.spec, {}
     for label, name, _ in table_columns(experiment):
         column = spec.columns[name]
-        found[label] = (
+        role[label] = (
             "label-free" if label != name
             else "control" if column.control
             else "reading" if column.reading_of
             else "published" if any(experiment.published(row, name) for row in spec.rows)
             else "method"
         )  # fmt: skip
-    return dict(sorted(found.items(), key=lambda item: [*PARTS].index(item[1])))
+    return dict(sorted(role.items(), key=lambda item: [*PARTS].index(item[1])))
 
 
 def totals(experiment: Experiment, cells: Iterable[Cell]) -> Counter[tuple[str, str]]:

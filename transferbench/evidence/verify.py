@@ -19,18 +19,36 @@ ROUNDING = 0.002
 #: Larger tolerances. ML-kNN takes neighbours at equal distances, which binary features have, in the
 #: order of rounding: on mulan/medical its F1 was .567 on one processor and .523 on another.
 TIES = {"ml-knn": 0.05}
-#: Seconds that the repeated runs of models in files may have taken together.
-OWN_SECONDS = 120.0
+#: Seconds that the repeated runs of models in the user's files may have taken together.
+USER_SECONDS = 120.0
 COLUMNS = ["experiment", "run", "model", "seconds", "domain", "measure", "committed", "jitter"]
 
 
 def committed(names: Iterable[str], settings: Settings) -> pd.DataFrame:
-    """Return the measures of every finished, planned run of experiments by name.
+    """Return the measures of every finished, planned run of experiments.
 
-    A line for each run, domain and measure, with the columns experiment, run (a `Run`), model,
-    seconds of its fit, committed (the value, a fraction) and jitter: the standard deviation over
-    the seeds of the run's model, parameters and task, at least ROUNDING. Raise UserError if an
-    experiment has no runs, or if none is named.
+    Parameters
+    ----------
+    names
+        Names of the experiments.
+    settings
+        Its folder of results, or else the committed one, has their runs.
+
+    Returns
+    -------
+    DataFrame
+        A line for each run, domain and measure, with these columns.
+
+        - experiment, run (a `Run`), model, domain, measure.
+        - seconds: seconds of the fit.
+        - committed: the value, a fraction.
+        - jitter: the standard deviation over the seeds of the run's model, parameters and task,
+          at least ROUNDING.
+
+    Raises
+    ------
+    UserError
+        If an experiment has no runs, or if none is named.
     """
     lines = []
     for name in names:
@@ -56,31 +74,50 @@ def committed(names: Iterable[str], settings: Settings) -> pd.DataFrame:
 
 
 def quickest(measured: pd.DataFrame, seconds: float) -> pd.DataFrame:
-    """Return of `committed` the run of each model that took least, if at most `seconds`.
+    """Return the lines of each model's quickest run.
 
-    Of models in files, return every run, the quickest first, up to OWN_SECONDS together.
+    Of models in the user's files, return every run, the quickest first, up to USER_SECONDS
+    together.
+
+    Parameters
+    ----------
+    measured
+        The lines of `committed`.
+    seconds
+        The longest that a run may have taken.
     """
     runs = measured[measured["seconds"] <= seconds].drop_duplicates(["experiment", "run"])
     runs = runs.sort_values("seconds", kind="stable")
-    own = runs["model"].str.endswith(".py")
-    soon = runs["seconds"].where(own, 0).cumsum() <= OWN_SECONDS
-    first = runs[(own & soon) | ~runs.duplicated("model")][["experiment", "run"]]
+    of_user = runs["model"].str.endswith(".py")
+    in_time = runs["seconds"].where(of_user, 0).cumsum() <= USER_SECONDS
+    first = runs[(of_user & in_time) | ~runs.duplicated("model")][["experiment", "run"]]
     return measured.merge(first, on=["experiment", "run"]).sort_values("model", kind="stable")
 
 
 def compare(measured: pd.DataFrame, records: Sequence[Record]) -> pd.DataFrame:
-    """Add to `committed` what the records of its runs report.
+    """Compare committed values with those of repeated runs.
 
-    The columns are status and reason of the run, now (the value, NaN if the run did not finish),
-    distance (from the committed value, in jitters) and same (True if the distance is at most 1).
+    Parameters
+    ----------
+    measured
+        Lines of `committed`.
+    records
+        The new record of each run, in the order of the lines.
+
+    Returns
+    -------
+    DataFrame
+        The lines with these columns added: status and reason of the run, now (the new value, NaN
+        if the run did not finish), distance (from the committed value, in jitters) and same (True
+        if the distance is at most 1).
     """
     by_run = dict(zip(measured["run"].unique(), records, strict=True))
     again = [by_run[run] for run in measured["run"]]
-    places = zip(again, measured["domain"], measured["measure"], strict=True)
+    keys = zip(again, measured["domain"], measured["measure"], strict=True)
     compared = measured.assign(
         status=[record.status for record in again],
         reason=[record.reason for record in again],
-        now=[r.metrics.get(domain, {}).get(name, math.nan) for r, domain, name in places],
+        now=[r.metrics.get(domain, {}).get(name, math.nan) for r, domain, name in keys],
     )
     compared["distance"] = (compared["now"] - compared["committed"]).abs() / compared["jitter"]
     compared["same"] = compared["distance"] <= 1
@@ -88,7 +125,7 @@ def compare(measured: pd.DataFrame, records: Sequence[Record]) -> pd.DataFrame:
 
 
 def table(compared: pd.DataFrame) -> list[list[str]]:
-    """Return the rows of a table: of each run the measures that differ, or the furthest apart."""
+    """Return the rows of a table: each run's measures that differ, or the one furthest apart."""
     rows = [["", "run", "furthest apart", "committed", "now", "may differ by", "experiment"]]
     for (_, run), measures in compared.groupby(["experiment", "run"], sort=False):
         first = measures.iloc[0]
@@ -101,15 +138,20 @@ def table(compared: pd.DataFrame) -> list[list[str]]:
         shown = furthest.head(1) if furthest["same"].all() else furthest[~furthest["same"]]
         for line in shown.itertuples():
             values = [f"{value:.4f}" for value in (line.committed, line.now, line.jitter)]
-            mark, place = "=" if line.same else "NO", f"{line.measure}, {line.domain}"
-            rows.append([mark, shown_run, place, *values, line.experiment])
+            mark, measure = "=" if line.same else "NO", f"{line.measure}, {line.domain}"
+            rows.append([mark, shown_run, measure, *values, line.experiment])
     return rows
 
 
 def summary(compared: pd.DataFrame, measured: pd.DataFrame) -> tuple[str, bool]:
     """Return a sentence on the comparison, and True if measures were compared and none differs.
 
-    measured: the lines of `committed` that were chosen from.
+    Parameters
+    ----------
+    compared
+        The lines of `compare`.
+    measured
+        The lines of `committed` from which the runs were chosen.
     """
     runs = compared.groupby("run", sort=False)
     unavailable = int((runs["status"].first() == "unavailable").sum())
@@ -118,9 +160,11 @@ def summary(compared: pd.DataFrame, measured: pd.DataFrame) -> tuple[str, bool]:
     what = f"{differ} runs differ" if differ else "none differs"
     what += f"; {unavailable} unavailable here" if unavailable else ""
     made, known = (
-        each.drop_duplicates("run")["model"].value_counts() for each in (compared, measured)
+        lines.drop_duplicates("run")["model"].value_counts() for lines in (compared, measured)
     )
-    own = [f"{made[m]} of {known[m]} of {Path(m).name}" for m in made.index if m.endswith(".py")]
-    again = ", ".join([f"{len(runs) - unavailable} runs made again", *own])
+    by_user = [
+        f"{made[m]} of {known[m]} of {Path(m).name}" for m in made.index if m.endswith(".py")
+    ]
+    again = ", ".join([f"{len(runs) - unavailable} runs made again", *by_user])
     sentence = f"{again}, {figures} figures compared: {what}"
     return sentence, bool(figures and not differ)

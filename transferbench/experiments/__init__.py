@@ -44,7 +44,7 @@ def papers() -> dict[str, list[str]]:
 
 
 def expand(asked: Iterable[str]) -> list[str]:
-    """Return the names asked for, each once; that of a paper is replaced by those of its tables."""
+    """Return the names without repetitions; replace a paper by its tables and figures."""
     by_paper = papers()
     return list(dict.fromkeys(n for name in asked for n in by_paper.get(name, [name])))
 

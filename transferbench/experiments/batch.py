@@ -85,7 +85,10 @@ class PendingExperiment:
     def write(self, records: Store, write_pages: WritePages) -> list[Path]:
         """Write the file of runs and the pages made of it; return the paths of the pages.
 
-        Raise UserError if a file cannot be written.
+        Raises
+        ------
+        UserError
+            If a file cannot be written.
         """
         planned = {run: self.records[run] for run in self.runs}
         if not self.experiment.spec.keeps_decisions:
@@ -145,9 +148,9 @@ class Batch:
     @cached_property
     def store(self) -> Store:
         """All finished runs in the folder of results, and the committed ones of extended suites."""
-        planned = [each.experiment for each in self.pending]
-        own = [each for each in planned if each.name not in experiments.names()]
-        committed = self._committed(each.spec.extends for each in own)
+        planned = [pending.experiment for pending in self.pending]
+        of_user = [file for file in planned if file.name not in experiments.names()]
+        committed = self._committed(file.spec.extends for file in of_user)
         return Store(self.settings.results, committed=committed)
 
     def _committed(self, names: Iterable[str]) -> list[Path]:
@@ -158,7 +161,7 @@ class Batch:
     @cached_property
     def first_of(self) -> dict[Run, PendingExperiment]:
         """The first experiment that plans each run: its file takes the record."""
-        return {run: each for each in reversed(self.pending) for run in each.runs}
+        return {run: pending for pending in reversed(self.pending) for run in pending.runs}
 
     def file_of(self, run: Run) -> Path:
         """Return the file of a run's record."""
@@ -166,16 +169,29 @@ class Batch:
 
     def limits(self, run: Run) -> Limits:
         """Return the limits that a run's experiment states."""
-        return self.first_of[run].experiment.spec.limits.each()
+        return self.first_of[run].experiment.spec.limits.of_run()
 
     def forecast(self, rerun: Rerun) -> tuple[pd.DataFrame, str, dict[Run, float]]:
-        """Return the forecast of each experiment, a sentence about all, and the seconds by run.
+        """Forecast the runs to do, and sort the experiments, the quickest first.
 
-        The frame has todo and finished runs, seconds of one core for the runs to do of which
-        earlier runs are known, how many of these are guessed, and the number of unknown others. A
-        model without earlier runs is guessed to take the median of the others on its task. Finished
-        runs take no seconds, unknown ones are left out. Also sort the experiments, the quickest
-        first, so that failures come early.
+        Seconds are those of earlier runs of the model. A model without earlier runs is guessed to
+        take the median of the other models on its task.
+
+        Parameters
+        ----------
+        rerun
+            Which runs to do; see `runs.policy`.
+
+        Returns
+        -------
+        forecast : DataFrame
+            A row for each experiment: the numbers of runs to do (`todo`) and `finished`, the
+            `seconds` of one core for the runs to do, the number of runs whose seconds are
+            `guessed`, and the number of runs of `unknown` seconds, which are left out of the sum.
+        sentence : str
+            A sentence about all experiments.
+        seconds : dict
+            Seconds by run: 0 for finished runs; unknown ones are left out.
         """
         files = self.store.files
         earlier = set(self._committed(pending.name for pending in self.pending)).difference(files)
@@ -203,9 +219,9 @@ class Batch:
         plan["seconds"] = plan["seconds"].fillna(by_task).where(plan["todo"])
         plan["unknown"] = plan["todo"] & plan["seconds"].isna()
         columns = ["todo", "finished", "seconds", "guessed", "unknown"]
-        names = [each.name for each in self.pending]
+        names = [pending.name for pending in self.pending]
         expected = plan.groupby("experiment")[columns].sum().reindex(names, fill_value=0)
-        self.pending.sort(key=lambda each: expected["seconds"][each.name])
+        self.pending.sort(key=lambda pending: expected["seconds"][pending.name])
         seconds = plan["seconds"].where(plan["todo"], 0.0)
         by_run = {run: s for run, s in zip(runs, seconds, strict=True) if not math.isnan(s)}
         return expected, f"{counted(len(names), 'experiment')}: {_summary(expected)}", by_run
@@ -239,7 +255,7 @@ class Batch:
                 if pending.add(run, record, id(record) in earlier):
                     for path in write(pending):
                         say(path)
-                    ended = sum(not each.waiting for each in self.pending)
+                    ended = sum(not pending.waiting for pending in self.pending)
                     say(f"{pending}{f' ({ended} of {len(self.pending)})' if several else ''}")
 
         ordered = dict.fromkeys(run for pending in self.pending for run in pending.runs)

@@ -64,25 +64,25 @@ class ErrorList:
     def combined(self) -> UserError:
         """Return one error for all mistakes, in the order of their lines."""
         ordered = sorted(self.by_line, key=lambda mistake: mistake[0])
-        return SeveralErrors.of([error for _, error in ordered])
+        return SeveralErrors.combine([error for _, error in ordered])
 
 
 def _type_mistakes(error: ValidationError, lines: LineMap) -> Iterator[tuple[str, Keys]]:
     """Yield the message and the keys of each mistake that pydantic found.
 
-    A missing key is left out if an unknown key beside it is a misspelling of it. Of several
-    mistakes at one place, which are those of the alternatives of a union, the first is yielded.
+    A missing key is left out if an unknown key beside it is a misspelling of it. A value that fits
+    no alternative of a union has a mistake for each of them; only the first is yielded.
     """
     known_keys = {name for part in StrictModel.__subclasses__() for name in part.model_fields}
     details = error.errors()
-    unknown_keys = [each["loc"] for each in details if each["type"] == "extra_forbidden"]
+    unknown_keys = [detail["loc"] for detail in details if detail["type"] == "extra_forbidden"]
     misspelled: set[Keys] = set()
     for keys in unknown_keys:
         meant = closest(str(keys[-1]), known_keys - {keys[-1]})
         misspelled.add((*keys[:-1], meant))
         hint = f" Did you mean {meant!r}?" if meant else ""
         yield f"unknown key {brief(str(keys[-1]))}.{hint}", keys
-    places: set[Keys] = set()
+    reported: set[Keys] = set()
     for detail in details:
         keys, kind = detail["loc"], detail["type"]
         name = ".".join(str(key) for key in keys if not str(key).startswith("tuple["))[:200]
@@ -91,8 +91,8 @@ def _type_mistakes(error: ValidationError, lines: LineMap) -> Iterator[tuple[str
         elif kind == "missing":
             if keys not in misspelled:
                 yield f"missing key {name}.", keys[:-1]
-        elif kind != "extra_forbidden" and (place := lines.known(keys)) not in places:
-            places.add(place)
+        elif kind != "extra_forbidden" and (known := lines.known(keys)) not in reported:
+            reported.add(known)
             message = detail["msg"].replace("Input should be", "expected")
             message = message.replace(" after validation", "")
             yield f"{name}: {message}, got {reprlib.repr(detail['input'])}.", keys

@@ -256,14 +256,14 @@ class Limit(StrictModel):
     seconds
         Wall time.
     memory_gib
-        Memory in GiB; by default no limit of its own.
+        Memory in GiB; by default a share of the machine's memory.
     """
 
     seconds: Positive = 3600.0
     memory_gib: Positive | None = None
 
-    def each(self) -> Limits:
-        """Return the limits of a run."""
+    def of_run(self) -> Limits:
+        """Return the limits as `runner` takes them."""
         memory = int(self.memory_gib * 2**30) if self.memory_gib else None
         return Limits(self.seconds, memory)
 
@@ -464,6 +464,11 @@ class Claim(StrictModel):
     among: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     read_with: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def by_us(self) -> bool:
+        """True for a claim of ours, False for one of the paper."""
+        return self.own is not None
 
     @property
     def origin(self) -> str:

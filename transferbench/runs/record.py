@@ -30,13 +30,23 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 Status = Literal["done", "failed", "crashed", "timeout", "memory", "unavailable", "missing"]
+#: What to do about a run that is not done, for people; the reason of the record says what happened.
+ADVICE: dict[Status, str] = {
+    "done": "",
+    "failed": "try other parameters, or read the traceback in its line of runs.jsonl",
+    "crashed": "read its output in its line of runs.jsonl, or run fewer at a time by --jobs",
+    "timeout": "allow more by --time-limit, or choose parameters that take less time",
+    "memory": "allow more by --memory-limit, or run fewer at a time by --jobs",
+    "unavailable": "`fetch --dry-run` shows where data come from, `doctor` what is missing",
+    "missing": "perform it by `transferbench run` or `reproduce`",
+}
 #: A measure; sums of the explained variance are rounded.
 Score = Annotated[float, Ge(-1e-9), Le(1 + 1e-9)]
 Number = Annotated[int, Ge(0), Lt(2**53)]
 #: Task, model, parameters (as JSON) and seed of a run.
 Identity = tuple[str, str, str, int | None]
 #: A value of each scored document (n,), by task, digest of the data, and domain.
-Documents = Mapping[tuple[str, str, str], np.ndarray]
+CorrectDocuments = Mapping[tuple[str, str, str], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -207,6 +217,11 @@ class Record:
         """True if the run finished and was scored."""
         return self.status == "done"
 
+    @property
+    def failure(self) -> str:
+        """Why the run is not done, and what to do; empty if it is done."""
+        return "; ".join(filter(None, (self.reason.rstrip("."), ADVICE[self.status])))
+
     @cached_property
     def run(self) -> Run:
         """The run, with a curve if the record has one."""
@@ -218,7 +233,7 @@ class Record:
         """The identity of the run."""
         return _identity(self.task, self.model, self.params, self.seed)
 
-    def correct(self, only: str | None = None) -> Documents:
+    def correct(self, only: str | None = None) -> CorrectDocuments:
         """Return 1 for each right and 0 for each wrong document: of one domain, or of each."""
         return {
             (self.task, self.data, domain): np.unpackbits(

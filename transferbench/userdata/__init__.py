@@ -1,1 +1,1 @@
-"""The user's own documents: files, problems built from them, predictions."""
+"""The user's documents: files, problems built from them, predictions."""

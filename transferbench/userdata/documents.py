@@ -1,8 +1,8 @@
 """A user's files and their documents: how they are named, found and read.
 
 A name is a file, a folder, a pattern with * ? [ ], or several of these with commas between them.
-All files of a name are one domain, in alphabetical order of their paths, however they are named.
-The labels of an npz, NAME.labels.txt, are no document file.
+All files of a name are one domain, in alphabetical order of their paths. NAME.labels.txt, the
+labels of an npz, is not a file of documents.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 #: Suffixes of matrices.
 MATRICES = (".svm", ".svmlight", ".libsvm", ".npz")
-#: Which documents must have a label: "all", or "any" number of them, also zero. With "none" labels
-#: are not read.
+#: Which documents must have a label: "all", or "any" number of them, also zero. "none": labels are
+#: not read.
 Labels = Literal["all", "any", "none"]
 
 
@@ -38,8 +38,18 @@ def _option(flag: str, default: str | None, text: str) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """How files are read: options of commands, keys of a YAML task and arguments in Python."""
+class ReadOptions:
+    """How files are read: options of commands, keys of a YAML task and arguments in Python.
+
+    Parameters
+    ----------
+    text, label
+        Columns of the texts and of the labels.
+    separator
+        Text between the labels of a document; None for the default of the family.
+    encoding
+        Encoding of texts.
+    """
 
     text: str = _option("--text-column", "text", "Column of the texts.")
     label: str = _option("--label-column", "label", "Column of the labels.")
@@ -60,9 +70,9 @@ class DomainFiles:
     Parameters
     ----------
     name
-        Name of the domain: that of the file or folder, else of the first file; no suffix.
+        Name of the domain: that of the file or folder, else of the first file, without its suffix.
     path
-        The file, or what the user gave for several; messages show it.
+        The file, or the text that names several files; messages show it.
     files
         Paths of the files, in alphabetical order.
     """
@@ -79,14 +89,14 @@ class Documents:
     Parameters
     ----------
     path
-        The file, or what the user gave for several; messages show it.
+        The file, or the text that names several files; messages show it.
     content
         Texts, or a matrix (n, d) of nonnegative numbers, documents by features.
     labels
         (n,) names of classes, "" for a document without a label.
     table
-        (n, ·) the columns of the user's tables, none of matrices. The index has the file of each
-        document, and its row, the number in the file from 1.
+        (n, ·) the columns of the user's tables; no columns for matrices. The index is the file of
+        each document, and its row: its number in the file, from 1.
     kind
         The kind of the files, see `file_kind`.
     name
@@ -115,10 +125,15 @@ def file_kind(path: Path) -> str:
 def check_kind(documents: Sequence[Documents]) -> None:
     """Check that the files are of one kind: texts, npz or SVMlight.
 
+    Parameters
+    ----------
+    documents
+        Documents of one or more files.
+
     Raises
     ------
     UserError
-        If they are of several.
+        If they are of several kinds.
     """
     first = documents[0]
     for other in documents:
@@ -143,7 +158,20 @@ def find_domains(names: Sequence[str]) -> list[DomainFiles]:
 
 
 def find_files(name: str, folder: Path = Path()) -> DomainFiles:
-    """Return the domain of one name. Paths start at the folder."""
+    """Return the domain of one name.
+
+    Parameters
+    ----------
+    name
+        A file, folder or pattern, or several.
+    folder
+        The folder that relative paths start from.
+
+    Raises
+    ------
+    UserError
+        If no file matches.
+    """
     # Path.is_file raises for very long names.
     is_file = os.path.isfile(folder / name)  # noqa: PTH113
     parts = [name] if is_file else [part.strip() for part in name.split(",")]
@@ -159,18 +187,23 @@ def find_files(name: str, folder: Path = Path()) -> DomainFiles:
 def check_unique(domains: Iterable[DomainFiles]) -> None:
     """Check that no file occurs twice, also by a link.
 
+    Parameters
+    ----------
+    domains
+        Files of the domains.
+
     Raises
     ------
     UserError
         If one does.
     """
-    places = set()
+    real_paths = set()
     for domain in domains:
         for file in domain.files:
-            place = os.path.realpath(file)  # Path.resolve raises for a loop of links
-            if place in places:
+            real_path = os.path.realpath(file)  # Path.resolve raises for a loop of links
+            if real_path in real_paths:
                 raise UserError(f"{file}: given twice; name each file once, as source or target.")
-            places.add(place)
+            real_paths.add(real_path)
 
 
 def _expand(name: str, folder: Path) -> list[Path]:
@@ -182,8 +215,8 @@ def _expand(name: str, folder: Path) -> list[Path]:
         matches = [folder / match for match in glob.glob(str(path), root_dir=folder)]  # noqa: PTH207
     else:
         return [folder / path]
-    companions = {labels_file(file) for file in matches}
-    files = [file for file in matches if file not in companions]
+    files_of_labels = {labels_file(file) for file in matches}
+    files = [file for file in matches if file not in files_of_labels]
     if not files:
         raise UserError(f"{folder / name}: no file there; expected files of documents.")
     return files
@@ -196,19 +229,19 @@ def labels_file(path: Path) -> Path | None:
 
 
 def check_files(files: Iterable[Path], max_bytes: int | None = None) -> None:
-    """Check that the files exist and are neither empty nor too large, nor unpack to more.
+    """Check that the files exist, and are neither empty nor too large, packed or unpacked.
 
     Parameters
     ----------
     files
         The files.
     max_bytes
-        Largest size; by default the setting.
+        Largest size of a packed file; by default the setting.
 
     Raises
     ------
     UserError
-        If one is not so.
+        For the first file that fails a check.
     """
     max_bytes = max_bytes or settings.load().max_bytes
     for file in files:
@@ -234,6 +267,8 @@ def file_digests(files: Iterable[Path], start: Path) -> list[str]:
 
     Parameters
     ----------
+    files
+        The files.
     start
         The folder that the paths are relative to, or a file in it.
 

@@ -20,7 +20,7 @@ from transferbench.problem import Domain, Fit, Problem
 
 #: Models without transfer.
 NO_TRANSFER = ("lr", "svm")
-#: Agreement (see `consensus`) below which its members say little about a target.
+#: Agreement of the members of `consensus` below which its result is doubtful.
 WEAK_AGREEMENT = 0.7
 #: Results on fewer documents of a target are never called worthless.
 MIN_DOCUMENTS = 10
@@ -37,8 +37,7 @@ IMPROBABLE = 0.001
 RARE = 0.2
 #: Most classes that a doubt names.
 MAX_NAMED = 8
-#: Difference of class shares that are nearly as likely, see `consensus.Agreed`, from which they are
-#: doubtful.
+#: Width of the range of likely class shares (see `consensus.Agreed`) from which they are doubtful.
 WIDE = 0.2
 #: Area (see `consensus.area`) from which models without transfer are doubtful.
 DIFFERENT = 0.75
@@ -68,7 +67,15 @@ def check_data(problem: Problem) -> list[Doubt]:
 
 
 def _feature_doubts(X: sp.csr_array, in_source: np.ndarray) -> Iterator[tuple[str, bool]]:
-    """Yield texts, and whether X (n, d) is worthless; in_source (d,): 1 for features of it."""
+    """Yield the text of each doubt, and whether the target's results are worthless.
+
+    Parameters
+    ----------
+    X
+        (n, d) documents of the target.
+    in_source
+        (d,) 1 for features of the source, else 0.
+    """
     n, has_source = X.shape[0], bool(in_source.any())
     empty = int(np.sum(np.diff(X.indptr) == 0))
     unrelated = int(np.sum(X @ in_source == 0)) if has_source else empty
@@ -87,9 +94,9 @@ def _feature_doubts(X: sp.csr_array, in_source: np.ndarray) -> Iterator[tuple[st
 def check_overlap(problem: Problem) -> list[Doubt]:
     """Return a doubt for each target that shares documents with a source.
 
-    Documents are the same if their features are, scaled to length one. Of few possible documents
-    many are the same by chance: the share that repeats within the sources is expected, and only
-    what exceeds it counts.
+    Two documents are the same if their features are, scaled to length one. Short documents can be
+    the same by chance; the share of repeated documents within the sources is the expected share,
+    and only an excess over it is doubtful.
     """
     if not problem.sources:
         return []
@@ -129,8 +136,14 @@ def check_fit(model: str, problem: Problem, params: Mapping[str, Any], fit: Fit)
 
     Parameters
     ----------
+    model
+        Name of the model.
+    problem
+        The problem.
     params
         All parameters of the model.
+    fit
+        Its fit.
     """
     doubts = []
     for target, scores in zip(problem.domains, fit.scores, strict=True):
@@ -147,11 +160,11 @@ def check_fit(model: str, problem: Problem, params: Mapping[str, Any], fit: Fit)
     for target in problem.targets if model in NO_TRANSFER else ():
         if len(target.seen) < consensus.FEW:
             continue
-        alone = replace(problem, domains=(*problem.sources, target))
-        area = consensus.area(consensus.sampled(alone, SAMPLE, 0), 0)
+        single = replace(problem, domains=(*problem.sources, target))
+        area = consensus.area(consensus.sampled(single, SAMPLE, 0), 0)
         if area >= DIFFERENT:
-            told = f"a classifier tells its documents from these, area under the curve {area:.2f}"
-            text = f"the source differs ({told}), and this model does not transfer"
+            why = f"a classifier tells its documents from these, area under the curve {area:.2f}"
+            text = f"the source differs ({why}), and this model does not transfer"
             doubts.append(Doubt(text, target=target.name))
     width, peaks = (fit.diagnostics.get(name, 0) for name in ("share_width", "share_peaks"))
     if width > WIDE or peaks > 1:
@@ -177,31 +190,51 @@ def _label_doubts(scores: np.ndarray) -> Iterator[tuple[str, bool]]:
         yield f"{never} of {decided.shape[1]} labels are given to no document", False
 
 
-def _one_class(decided: np.ndarray, share: float, place: str) -> Iterator[tuple[str, bool]]:
-    """Yield a doubt if all decisions (n,) are equal; share: the expected one of that class."""
+def _one_class(decided: np.ndarray, share: float, group: str) -> Iterator[tuple[str, bool]]:
+    """Yield a doubt if all decisions are equal.
+
+    Parameters
+    ----------
+    decided
+        (n,) decisions.
+    share
+        Expected share of that class or cluster.
+    group
+        Its name in the message.
+    """
     n = len(decided)
     if n > 1 and (decided == decided[0]).all():
         worthless = bool(n >= MIN_DOCUMENTS and share**n < IMPROBABLE)
-        yield f"all {n} documents are in one {place}; name another model", worthless
+        yield f"all {n} documents are in one {group}; name another model", worthless
 
 
 def _decision_doubts(
     problem: Problem, decided: np.ndarray, params: Mapping[str, Any], matched: bool
 ) -> Iterator[tuple[str, bool]]:
-    """Yield doubts about the decisions (n,) of a model on a target; see `check_fit`.
+    """Yield doubts about the decisions of a model on a target; see `check_fit`.
 
-    Expected shares are those that the user gives, else those of the source. matched: the model
-    looks for shares, and is not judged by them.
+    Expected shares are those that the user gives, else those of the source.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    decided
+        (n,) decisions.
+    params
+        All parameters of the model.
+    matched
+        True if the model estimates the shares, so that a difference is no reason to doubt.
     """
     classes, expected = problem.classes, labelled_shares(problem)
     prior = params.get("prior", "source")
     has_prior = prior is not None and not isinstance(prior, str)
     if has_prior:
         expected = np.asarray(prior) / np.sum(prior)
-    same = [*_one_class(decided, expected[decided[0]], f"class, {classes[decided[0]]}")]
-    yield from same
+    one_class = [*_one_class(decided, expected[decided[0]], f"class, {classes[decided[0]]}")]
+    yield from one_class
     shares = np.bincount(decided, minlength=len(classes)) / len(decided)
-    if same or len(decided) < MIN_DOCUMENTS:
+    if one_class or len(decided) < MIN_DOCUMENTS:
         return
     rare = shares < RARE * expected if matched else shares == 0
     if rare.any():

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.core.scale import safe_scale
-from transferbench.data import text as bag
+from transferbench.data import text
 from transferbench.data.problems import split_by_domain
 from transferbench.errors import UserError, brief
 from transferbench.measures import ALL
@@ -23,7 +23,7 @@ from transferbench.userdata.documents import (
     Documents,
     DomainFiles,
     Labels,
-    Reading,
+    ReadOptions,
     check_files,
     check_kind,
     check_unique,
@@ -32,22 +32,22 @@ from transferbench.userdata.multilabel import SEPARATOR, check_single, split_lab
 from transferbench.userdata.readers import read_domain, stack, with_labels
 
 MAX_CLASSES = 1000
-#: What the features of a text are; "auto" means characters where most are of a script without
-#: spaces between words, see `used_options`.
+#: The features of a text; "auto" means characters if most of them are of a script without spaces
+#: between words, see `used_options`.
 Tokens = Literal["auto", "words", "characters"]
 WORDS = r"\w\w+"
-#: Documents of each file, and characters of each of them, from which the script is detected.
+#: Number of documents of a file, and of characters of a document, that the script is detected from.
 SAMPLE_SIZE = 1000
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """What the user's files were read to.
+    """The problem of the user's files, and their documents.
 
     Parameters
     ----------
     problem
-        Their problem.
+        The problem.
     truth
         Its truth.
     sources
@@ -55,7 +55,7 @@ class Loaded:
     targets
         Documents of the other domains.
     options
-        Every option with its value, to be shown.
+        Every option of the features with its value; commands print them.
     """
 
     problem: Problem
@@ -72,7 +72,7 @@ def load(
     family: Family,
     labels: Labels,
     options: Params,
-    reading: Reading = Reading(),
+    read_options: ReadOptions = ReadOptions(),
     name: str = "own",
     clusters: int = 0,
     label_file: Path | None = None,
@@ -86,10 +86,10 @@ def load(
     family
         Family of the problem.
     labels
-        Those that targets must have.
+        Which documents of the targets must have a label.
     options
-        Of the features.
-    reading
+        Options of the features.
+    read_options
         How files are read.
     name, clusters
         See `documents_problem`.
@@ -99,22 +99,22 @@ def load(
     Raises
     ------
     UserError
-        If the files make no problem.
+        If a file cannot be read, or if the documents are no valid problem.
     """
     domains = [*sources, *targets]
     check_unique(domains)
     files = [file for domain in domains for file in domain.files]
     check_files([*files, *([label_file] if label_file else [])])
-    labelled = [read_domain(domain, reading, "all") for domain in sources]
+    labelled = [read_domain(domain, read_options, "all") for domain in sources]
     usual = SEPARATOR if family == "multilabel" else ""
-    if labelled and reading.separator is None:
+    if labelled and read_options.separator is None:
         check_single(_names(labelled, usual), labelled[0].path, usual)
-    unlabelled = [read_domain(domain, reading, labels) for domain in targets]
+    unlabelled = [read_domain(domain, read_options, labels) for domain in targets]
     if label_file:
         classes = _names(labelled, "") if family == "transfer" else ()
-        unlabelled = with_labels(unlabelled, label_file, reading, classes)
+        unlabelled = with_labels(unlabelled, label_file, read_options, classes)
     used = used_options([*labelled, *unlabelled], options)
-    separator = usual if reading.separator is None else reading.separator
+    separator = usual if read_options.separator is None else read_options.separator
     built = documents_problem(
         labelled, unlabelled, used, name=name, clusters=clusters,
         separator=separator if family == "multilabel" else None,
@@ -134,8 +134,8 @@ def documents_problem(
     """Return the problem of documents, and its truth.
 
     It is a transfer problem, or a clustering problem if there is no source. Classes are the labels
-    of the sources in alphabetical order; without sources those of the targets, or `clusters`
-    classes without names. Labelled documents of the targets are scored.
+    of the sources in alphabetical order; without sources, those of the targets, or the numbers from
+    1 to `clusters`. Labelled documents of the targets are scored.
 
     Parameters
     ----------
@@ -144,19 +144,19 @@ def documents_problem(
     targets
         Documents of the other domains.
     options
-        Of the features.
+        Options of the features.
     name
         Name of the problem.
     clusters
         Number of classes if targets have no labels.
     separator
-        Make a multi-label problem, in which it divides the labels of a document; "" leaves them
-        whole.
+        Text between the labels of a document in a multi-label problem; "" if a label is always one.
+        None makes a problem with one label for each document.
 
     Raises
     ------
     UserError
-        If the documents make no problem.
+        If the documents are no valid problem.
     """
     classes = [str(i + 1) for i in range(clusters)] or _classes(sources or targets, separator)
     files = [*sources, *targets]
@@ -175,8 +175,8 @@ def documents_problem(
     names = [ALL] if family == "multilabel" else []
     for file in files:  # a number after a repeated or reserved name
         first = file.name or file.path.stem
-        numbered = (first, *(f"{first}-{i}" for i in range(2, len(files) + 3)))
-        names.append(next(each for each in numbered if each not in names))
+        candidates = (first, *(f"{first}-{i}" for i in range(2, len(files) + 3)))
+        names.append(next(candidate for candidate in candidates if candidate not in names))
     names = names[-len(files) :]
     family = family if sources else "clustering"
     scored = ~seen & has_label
@@ -202,9 +202,9 @@ def feature_function(kind: str) -> Callable[..., sp.csr_array]:
 def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
     """Return every option of the features with its value: the given one or the default.
 
-    `tokens` is never "auto": it is "characters" if no `token_pattern` is given and most characters
-    of the first documents of all files are of scripts without spaces between words. Matrices of
-    whole numbers are counts and have the defaults of texts; others stay as they are.
+    "auto" of `tokens` becomes "characters" if no `token_pattern` is given and most characters of
+    the first documents of all files are of scripts without spaces between words, else "words".
+    Matrices of whole numbers are counts and have the defaults of texts; others are not weighted.
 
     Parameters
     ----------
@@ -221,8 +221,9 @@ def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
     check_kind(files)
     values = resolve(feature_function(files[0].kind), options, "the documents")
     if values.get("tokens") == "auto":
-        texts = (text[:SAMPLE_SIZE] for file in files for text in islice(_texts(file), SAMPLE_SIZE))
-        words = values["token_pattern"] != WORDS or bag.has_spaces(texts)
+        first = (document for file in files for document in islice(_texts(file), SAMPLE_SIZE))
+        starts = (document[:SAMPLE_SIZE] for document in first)
+        words = values["token_pattern"] != WORDS or text.has_spaces(starts)
         values["tokens"] = "words" if words else "characters"
     if None in (values["weighting"], values["unit_length"]):
         counts = not any((sp.csr_array(file.content).data % 1).any() for file in files)
@@ -234,7 +235,7 @@ def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
 def _texts(file: Documents) -> Iterator[str]:
     """Yield the texts of a file with composed characters: separate accents would split words."""
     assert not sp.issparse(file.content)
-    return (normalize("NFC", text) for text in file.content)
+    return (normalize("NFC", document) for document in file.content)
 
 
 def _classes(files: Sequence[Documents], separator: str | None) -> list[str]:
@@ -263,8 +264,8 @@ def warn_of_alike(names: Collection[str], path: Path) -> None:
     plain = {name: "".join(normalize("NFKC", name).casefold().split()) for name in sorted(names)}
     times = Counter(plain.values())
     if alike := [ascii(name) for name in plain if times[plain[name]] > 1]:
-        text = f"labels {', '.join(alike[:10])} differ only in Unicode form, case or blanks"
-        warnings.warn(f"{path}: {text}; each is a class of its own.", stacklevel=2)
+        message = f"labels {', '.join(alike[:10])} differ only in Unicode form, case or blanks"
+        warnings.warn(f"{path}: {message}; each is a class of its own.", stacklevel=2)
 
 
 def _indicator(file: Documents, classes: Sequence[str], separator: str | None) -> np.ndarray:
@@ -285,35 +286,35 @@ def text_features(
     files: Sequence[Documents],
     *,
     tokens: Tokens = "auto",
-    stop_words: bag.StopWords = "none",
+    stop_words: text.StopWords = "none",
     token_pattern: str = WORDS,
     min_df: Count = 2,
     max_features: CountOrZero = 0,
-    weighting: bag.Weighting = "tf-idf",
+    weighting: text.Weighting = "tf-idf",
     unit_length: bool = True,
 ) -> sp.csr_array:
     """Return the weighted token counts (n, d) of the texts of all files."""
-    texts = (text for file in files for text in _texts(file))
+    documents = (document for file in files for document in _texts(file))
     try:
-        counts, vocabulary = bag.count(
-            texts, bag.PAIRS if tokens == "characters" else token_pattern
+        counts, vocabulary = text.count(
+            documents, text.PAIRS if tokens == "characters" else token_pattern
         )
     except ValueError as error:
         raise UserError(f"{files[0].path}: {error}; see the option token_pattern.") from None
-    columns = bag.select(
+    columns = text.select(
         counts, vocabulary, stop_words=stop_words, min_df=min_df, max_features=max_features or None
     )
     if not columns.size:
         raise _no_features(files[0])
     counts = counts[:, columns]  # frees the counts of all tokens
-    return bag.weight(counts, weighting, unit_length)
+    return text.weight(counts, weighting, unit_length)
 
 
 def _matrix_features(
     files: Sequence[Documents],
     *,
     min_df: Count = 1,
-    weighting: bag.Weighting | None = None,
+    weighting: text.Weighting | None = None,
     unit_length: bool | None = None,
 ) -> sp.csr_array:
     """Return the weighted features (n, d) of the matrices of all files.
@@ -328,13 +329,13 @@ def _matrix_features(
         See `text.weight`; None, which `used_options` replaces, leaves the matrices as they are.
     """
     X = stack(files)
-    columns = np.flatnonzero(bag.document_frequency(X) >= min_df)
+    columns = np.flatnonzero(text.document_frequency(X) >= min_df)
     if not columns.size:
         raise _no_features(files[0])
     X = X[:, columns]
     if weighting != "log-tf":
         X = safe_scale([X], f"{files[0].path}")[0]
-    return bag.weight(X, weighting or "tf", bool(unit_length))
+    return text.weight(X, weighting or "tf", bool(unit_length))
 
 
 def _no_features(file: Documents) -> UserError:

@@ -1,8 +1,8 @@
 """Documents with several labels: label sets of a column, tasks, and predicted labels.
 
-A multi-label model learns tasks, each with labelled documents. The tasks of own data are the
-sources. The documents of a target belong to the task of the source with the nearest mean by cosine
-(with one source, to that one): a task without any label is learned poorly.
+A multi-label model learns tasks, each with labelled documents. The tasks of a user's data are the
+sources. A task without any label would be learned poorly, so the documents of a target are added to
+the task of the source whose mean document has the largest cosine with that of the target.
 """
 
 from collections import Counter
@@ -15,22 +15,22 @@ from transferbench.core.documents import stack_matrices
 from transferbench.errors import UserError, brief
 from transferbench.problem import Domain, Fit, Problem, Truth
 
-#: Between the labels of a document, unless the user gives another; other usual ones.
+#: The default separator of the labels of a document, and other usual ones.
 SEPARATOR, OTHERS = "|", (",", ";")
 
 
 def split_labels(label: str, separator: str | None) -> list[str]:
-    """Return the labels of a document; a separator alone stands for no label at all."""
+    """Return the labels of a document; a text of separators only has none."""
     if not separator:
         return [label] if label else []
     return list(dict.fromkeys(filter(None, map(str.strip, label.split(separator)))))
 
 
 def check_single(labels: Iterable[str], path: object, separator: str = "") -> None:
-    """Check that no label looks like several ones with a separator that was not named.
+    """Check that no label looks like several labels with a separator that was not named.
 
-    It does if it contains a usual separator and one of its parts is also another label, or part
-    of one.
+    A label looks so if it contains a usual separator and one of its parts is also another label, or
+    part of one.
 
     Parameters
     ----------
@@ -39,12 +39,12 @@ def check_single(labels: Iterable[str], path: object, separator: str = "") -> No
     path
         The file that errors show.
     separator
-        The one by which the labels were divided; "" if they were not.
+        The separator by which the labels were divided; "" if they were not.
 
     Raises
     ------
     UserError
-        If one does.
+        If a label looks so.
     """
     distinct = sorted(set(labels))
     for sign in (SEPARATOR, *OTHERS):
@@ -57,13 +57,13 @@ def check_single(labels: Iterable[str], path: object, separator: str = "") -> No
 
 
 def members_of_tasks(problem: Problem) -> list[list[int]]:
-    """Return the domains of each task: one that has seen rows, then those assigned to it.
+    """Return the domains of each task by index: one with seen rows, then those assigned to it.
 
     Parameters
     ----------
     problem
         A multi-label problem. A domain without seen rows is assigned to the task whose mean
-        document, in the first view, has the largest cosine with its own; on a tie to the first.
+        document, in the first view, has the largest cosine with its mean; on a tie to the first.
 
     Raises
     ------
@@ -99,10 +99,10 @@ def pool(problem: Problem, truth: Truth) -> tuple[Problem, Truth]:
         return problem, truth
     members = members_of_tasks(problem)
     Y, scored = (
-        tuple(np.concatenate([parts[i] for i in rows]) for rows in members)
+        tuple(np.concatenate([parts[i] for i in indices]) for indices in members)
         for parts in (truth.Y, truth.scored)
     )
-    names = tuple(truth.names[rows[0]] for rows in members)
+    names = tuple(truth.names[indices[0]] for indices in members)
     return _pooled(problem, members), replace(truth, names=names, Y=Y, scored=scored)
 
 
@@ -111,19 +111,19 @@ def fit_in_tasks(problem: Problem, fit: Callable[[Problem], Fit]) -> Fit:
     if problem.family != "multilabel":
         return fit(problem)
     members = members_of_tasks(problem)
-    of_tasks = fit(_pooled(problem, members))
+    pooled = fit(_pooled(problem, members))
     scores: dict[int, np.ndarray] = {}
-    for rows, of_task in zip(members, of_tasks.scores, strict=True):
-        ends = np.cumsum([len(problem.domains[i].seen) for i in rows])[:-1]
-        scores.update(zip(rows, np.split(of_task, ends), strict=True))
-    return replace(of_tasks, scores=tuple(scores[i] for i in range(len(problem.domains))))
+    for indices, task_scores in zip(members, pooled.scores, strict=True):
+        ends = np.cumsum([len(problem.domains[i].seen) for i in indices])[:-1]
+        scores.update(zip(indices, np.split(task_scores, ends), strict=True))
+    return replace(pooled, scores=tuple(scores[i] for i in range(len(problem.domains))))
 
 
 def _pooled(problem: Problem, members: Sequence[Sequence[int]]) -> Problem:
     """Return the problem with one domain for the documents of each task."""
     domains = []
-    for rows in members:
-        parts = [problem.domains[i] for i in rows]
+    for indices in members:
+        parts = [problem.domains[i] for i in indices]
         views = tuple(
             stack_matrices(blocks) for blocks in zip(*(d.views for d in parts), strict=True)
         )

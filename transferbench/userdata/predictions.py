@@ -1,4 +1,4 @@
-"""Predictions for the user's own documents: confidences, and the table to write."""
+"""Predictions for the user's documents: confidences, and the table to write."""
 
 from __future__ import annotations
 
@@ -32,23 +32,24 @@ def predict(
     with_scores: bool = False,
     unranked: Collection[str] = (),
 ) -> pd.DataFrame:
-    """Return for each document of the targets what its table has, and what the models find.
+    """Return the user's table of the documents of the targets, with predictions.
 
-    The user's columns are followed by `predicted` or `cluster`, and `confidence`; columns of the
-    user with these names are replaced. Documents of several files, and those of matrices, also
-    have `file` and `row`, the number in the file from 1.
+    The user's columns are followed by `predicted` or `cluster`, and `confidence`; user's columns
+    with these names are replaced. Documents of several files, and those of matrices, also have the
+    columns `file` and `row`: the number in the file, from 1.
 
     Parameters
     ----------
     problem
         The problem of the documents.
     fits
-        By model; the first gives label and confidence. Of several there are also `agree`, the share
-        of them with the same labels, and the label of each other one, `predicted_MODEL`.
+        By model; the first gives label and confidence. With several models there are also `agree`,
+        the share of models with the labels of the first, and the labels of each other one,
+        `predicted_MODEL`.
     targets
         Documents of the targets.
     separator
-        What divides several labels of a document; None if a document has one.
+        Text between several labels of a document; None if a document has one.
     with_scores
         Also `score_CLASS` for each class.
     unranked
@@ -73,36 +74,40 @@ def predict(
         }
         best = fits[first].scores[t]
         scores = np.clip(best, 0, 1) if several else normalize_scores(best)
-        found: dict[str, Sequence[object]] = {kind: labels[first]}
+        columns: dict[str, Sequence[object]] = {kind: labels[first]}
         if several:
-            found["confidence"] = [
+            columns["confidence"] = [
                 between.join(f"{row[c]:.6g}" for c in classes)
                 for row, classes in zip(scores, decided[first], strict=True)
             ]
         elif first not in unranked:
-            found["confidence"] = _short(scores.max(axis=1))
+            columns["confidence"] = _short(scores.max(axis=1))
         if others and kind == "predicted":  # clusters of different models have nothing in common
-            ours = [{*classes} for classes in decided[first]]
+            first_sets = [{*classes} for classes in decided[first]]
             same = [
-                [{*c} == o for c, o in zip(rows, ours, strict=True)] for rows in decided.values()
+                [
+                    {*classes} == first_set
+                    for classes, first_set in zip(rows, first_sets, strict=True)
+                ]
+                for rows in decided.values()
             ]
-            found["agree"] = _short(np.mean(same, axis=0))
-        found |= {f"{kind}_{model}": labels[model] for model in others}
+            columns["agree"] = _short(np.mean(same, axis=0))
+        columns |= {f"{kind}_{model}": labels[model] for model in others}
         if with_scores:
             named = zip(problem.classes, scores.T, strict=True)
-            found |= {f"score_{name}": _short(values) for name, values in named}
-        parts.append(pd.DataFrame(found))
-    answers = pd.concat(parts, ignore_index=True)
+            columns |= {f"score_{name}": _short(values) for name, values in named}
+        parts.append(pd.DataFrame(columns))
+    predictions = pd.concat(parts, ignore_index=True)
     table = pd.concat([documents.table for documents in targets])
-    table = table.drop(columns=[*answers, "confidence"], errors="ignore")
-    # Rows of one table have its columns alone; other documents need file and row.
+    table = table.drop(columns=[*predictions, "confidence"], errors="ignore")
+    # Rows of a single table need no file and row.
     one_table = targets[0].kind == "texts" and table.index.get_level_values("file").nunique() == 1
-    table = table.reset_index(drop=True) if one_table else _with_places(table)
-    return pd.concat([table, answers], axis=1)
+    table = table.reset_index(drop=True) if one_table else _with_file_and_row(table)
+    return pd.concat([table, predictions], axis=1)
 
 
-def _with_places(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with its index as the columns file and row, in place of the user's."""
+def _with_file_and_row(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with its index as columns file and row; the user's own are replaced."""
     return table.drop(columns=["file", "row"], errors="ignore").reset_index()
 
 
@@ -125,7 +130,7 @@ def sample(targets: Sequence[Documents], count: int, label: str) -> pd.DataFrame
     """
     table = pd.concat([documents.table for documents in targets])
     drawn = random.Random(0).sample(range(len(table)), min(count, len(table)))
-    rows = _with_places(table.iloc[sorted(drawn)]).drop(columns=label, errors="ignore")
+    rows = _with_file_and_row(table.iloc[sorted(drawn)]).drop(columns=label, errors="ignore")
     rows = rows.apply(lambda cells: pd.Series([*map(no_formula, cells)], dtype=object))
     return rows.assign(**{label: ""})
 
@@ -147,12 +152,12 @@ def _short(values: Iterable[float]) -> list[float]:
 
 
 def write(path: Path, table: pd.DataFrame, encoding: str = "utf-8") -> None:
-    """Write the rows as CSV or JSON lines; halves of characters become escapes.
+    """Write the rows as CSV or JSON lines; characters that cannot be encoded become escapes.
 
     Parameters
     ----------
     path
-        The file; its suffix says which.
+        The file; its suffix is .csv or .jsonl.
     table
         The rows.
     encoding
@@ -178,12 +183,12 @@ def write(path: Path, table: pd.DataFrame, encoding: str = "utf-8") -> None:
 
 
 def _cell(value: object) -> object:
-    """Return a value of a cell of CSV; lists and objects of JSON stay JSON."""
+    """Return the value of a CSV cell: lists and objects as JSON, others unchanged."""
     return _json(value) if isinstance(value, dict | list) else value
 
 
 def _json(value: object) -> str:
-    """Return a value as JSON, with numbers as their file has them."""
+    """Return a value as JSON; numbers of the user's file stay as they were written."""
     if isinstance(value, Number):
         return value
     if isinstance(value, dict):

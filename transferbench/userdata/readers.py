@@ -1,4 +1,4 @@
-"""Read a user's documents from tables and matrices, or refuse a file in one line.
+"""Read a user's documents from tables and matrices; a file with an error gets a one-line message.
 
 .csv .tsv .jsonl            tables with a text and a label for each document; names of columns are
                             compared without case, and rows whose values are all blank are skipped
@@ -8,7 +8,7 @@
 NAME.npz                    a matrix written by `scipy.sparse.save_npz`; its labels are in
                             NAME.labels.txt, one a line
 
-A label is the text that the file has, character for character; a blank one is none.
+A label is the text in the file, character for character; a blank text is no label.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from transferbench.userdata.documents import (
     Documents,
     DomainFiles,
     Labels,
-    Reading,
+    ReadOptions,
     check_kind,
     file_kind,
     labels_file,
@@ -57,14 +57,14 @@ MAX_SIDE = 2**24
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 LINE = re.compile(rf"([^\s:#][^\s:]*)((?:\s+[0-9]{{1,9}}:{NUMBER})*)\s*(?:#.*)?", re.ASCII)
 UNKNOWN = "?"
-#: Columns of a table whose rows have different ones, as JSON allows; each row has all in memory.
+#: Largest number of columns of JSON rows that have different keys; in memory each row has all.
 MAX_VARYING = 1000
 #: Number of a line, and its values by column.
 Rows = Iterator[tuple[int, dict[str, Any]]]
 
 
 def read_domain(
-    domain: DomainFiles, reading: Reading = Reading(), labels: Labels = "none"
+    domain: DomainFiles, options: ReadOptions = ReadOptions(), labels: Labels = "none"
 ) -> Documents:
     """Read the documents of all files of a domain.
 
@@ -72,7 +72,7 @@ def read_domain(
     ----------
     domain
         The files.
-    reading
+    options
         How files are read.
     labels
         Which documents must have a label.
@@ -84,7 +84,7 @@ def read_domain(
     """
     import pandas as pd
 
-    parts = [read(file, reading, labels) for file in domain.files]
+    parts = [read(file, options, labels) for file in domain.files]
     check_kind(parts)
     kind = parts[0].kind
     return Documents(
@@ -97,14 +97,14 @@ def read_domain(
     )
 
 
-def read(path: Path, reading: Reading = Reading(), labels: Labels = "none") -> Documents:
+def read(path: Path, options: ReadOptions = ReadOptions(), labels: Labels = "none") -> Documents:
     """Read the documents of a CSV, TSV, JSONL, SVMlight or npz file.
 
     Parameters
     ----------
     path
         A file that passed `check_files`.
-    reading
+    options
         How files are read.
     labels
         Which documents must have a label.
@@ -112,18 +112,18 @@ def read(path: Path, reading: Reading = Reading(), labels: Labels = "none") -> D
     Raises
     ------
     UserError
-        For one that cannot be read, with the line at fault if there is one.
+        For a file that cannot be read; with the number of a wrong line.
     """
     import pandas as pd
 
     suffix = path.suffix.lower()
     content: Sequence[str] | sp.csr_array
     if suffix in TABLES:
-        table = read_table(path, reading.encoding)
-        content, names = _texts(path, table, reading, labels)
+        table = read_table(path, options.encoding)
+        content, names = _texts(path, table, options, labels)
     elif suffix in MATRICES:
         read_matrix = _npz if suffix == ".npz" else _svmlight
-        X, names = read_matrix(path, labels, reading.encoding)
+        X, names = read_matrix(path, labels, options.encoding)
         content = _checked(X, path)
         table = pd.DataFrame(index=range(len(names)))
     else:
@@ -131,10 +131,10 @@ def read(path: Path, reading: Reading = Reading(), labels: Labels = "none") -> D
         raise UserError(f"{path}: unknown kind of file; expected {kinds}.")
     if not names:
         raise UserError(f"{path}: there are no documents in it.")
-    # Bytes of a file name that are no text become escapes: pandas refuses them.
+    # pandas refuses bytes of a file name that are no text; they become escapes.
     file = str(path).encode(errors="backslashreplace").decode()
-    places = [[file] * len(names), range(1, len(names) + 1)]
-    table = table.set_index(pd.MultiIndex.from_arrays(places, names=("file", "row")))
+    files_and_rows = [[file] * len(names), range(1, len(names) + 1)]
+    table = table.set_index(pd.MultiIndex.from_arrays(files_and_rows, names=("file", "row")))
     return Documents(path, content, names, table, file_kind(path))
 
 
@@ -148,12 +148,12 @@ def _at(path: Path, line: int) -> Iterator[None]:
 
 
 def _decoded(path: Path, encoding: str) -> TextIO:
-    """Return the text of a file; one that starts with UTF-8's mark is UTF-8.
+    """Return the text of a file; a file that starts with the byte order mark of UTF-8 is UTF-8.
 
     Raises
     ------
     UserError
-        For an unknown encoding, and with the line for bytes that are not of it.
+        For an unknown encoding, and for bytes that are not in it, with their line.
     """
     content = path.read_bytes()
     if content.startswith(codecs.BOM_UTF8):
@@ -164,8 +164,8 @@ def _decoded(path: Path, encoding: str) -> TextIO:
         line = content.count(b"\n", 0, error.start) + 1
         byte = error.start - content.rfind(b"\n", 0, error.start)
         remedy = "name the encoding (Excel: --encoding cp1252), or save it in UTF-8"
-        place = f"{path}:{line}: byte {byte} is not {encoding.upper()}"
-        raise UserError(f"{place}; {remedy}.") from None
+        fault = f"byte {byte} is not {encoding.upper()}"
+        raise UserError(f"{path}:{line}: {fault}; {remedy}.") from None
     except (LookupError, ValueError):
         expected = "expected one such as utf-8, cp1252 or shift_jis"
         raise UserError(f"encoding {brief(encoding)}: {expected}.") from None
@@ -174,7 +174,7 @@ def _decoded(path: Path, encoding: str) -> TextIO:
 
 
 def _name(value: object, column: str) -> str:
-    """Return a label as it is written, "" for none. Raise ValueError for another value."""
+    """Return a label as it is written, "" for none. Raise ValueError for lists and objects."""
     if value is None or value != value:  # NaN means none, too
         return ""
     if not isinstance(value, str | bool):
@@ -186,7 +186,7 @@ def _name(value: object, column: str) -> str:
 
 
 def _label(value: object, column: str, labels: Labels) -> str:
-    """Return a label, "" for none. Raise ValueError as `_name` does, and for one that is needed."""
+    """Return a label, "" for none. Raise ValueError as `_name` does, and for a missing label."""
     label = "" if labels == "none" else _name(value, column)
     if labels == "all" and not label:
         raise ValueError("no label; every document of a source needs one.")
@@ -194,27 +194,27 @@ def _label(value: object, column: str, labels: Labels) -> str:
 
 
 def _texts(
-    path: Path, table: pd.DataFrame, reading: Reading, labels: Labels
+    path: Path, table: pd.DataFrame, options: ReadOptions, labels: Labels
 ) -> tuple[list[str], list[str]]:
-    """Return the texts and labels of a table; see `read`. No text is "", as no label is."""
-    texts = column(path, table, reading.text)
-    given = column(path, table, reading.label, needed=labels == "all")
+    """Return the texts and labels of a table; see `read`. A missing text or label is ""."""
+    texts = column(path, table, options.text)
+    values = column(path, table, options.label, needed=labels == "all")
     names = []
-    for line, text, label in zip(table.index, texts, given, strict=True):
+    for line, text, label in zip(table.index, texts, values, strict=True):
         with _at(path, line):
             if text != text:  # a row of JSON without the key
-                raise ValueError(f"no {reading.text!r}; expected it in every row, "
+                raise ValueError(f"no {options.text!r}; expected it in every row, "
                                  "or another column (--text-column).")  # fmt: skip
             if isinstance(text, Number) or not isinstance(text, str | None):
-                raise ValueError(f"{reading.text}: expected text, got {reprlib.repr(text)}.")
-            names.append(_label(label, reading.label, labels))
+                raise ValueError(f"{options.text}: expected text, got {reprlib.repr(text)}.")
+            names.append(_label(label, options.label, labels))
     return [text or "" for text in texts], names
 
 
 def with_labels(
     domains: Sequence[Documents],
     path: Path,
-    reading: Reading = Reading(),
+    options: ReadOptions = ReadOptions(),
     classes: Collection[str] = (),
 ) -> list[Documents]:
     """Return the documents with the labels of a table that has their file, row and label.
@@ -224,32 +224,32 @@ def with_labels(
     domains
         Documents of each domain.
     path
-        The table, in UTF-8, as it was written, or in the encoding of the documents. A blank label
-        changes nothing.
-    reading
+        The table, in UTF-8 or in the encoding of the documents. A document with a blank label keeps
+        the label that it has.
+    options
         How the documents were read.
     classes
-        The labels that there may be; with none, any.
+        Allowed labels; if empty, any.
 
     Raises
     ------
     UserError
-        If all are blank, or for a row that is there twice, with a label that is none of the
-        classes, without a document in the domains, or with another text.
+        If all labels are blank, and for a row that occurs twice, has a label outside the classes,
+        matches no document, or has another text than the document.
     """
     try:
         table = read_table(path)
     except UserError:
-        table = read_table(path, reading.encoding)
+        table = read_table(path, options.encoding)
     real_path = functools.cache(os.path.realpath)
-    places = {
+    positions = {
         (real_path(file), str(row)): (d, i)
         for d, documents in enumerate(domains)
         for i, (file, row) in enumerate(documents.table.index)
     }
     labels = [[*documents.labels] for documents in domains]
-    needed = [column(path, table, name) for name in ("file", "row", reading.label)]
-    saved_texts = column(path, table, reading.text, needed=False)
+    needed = [column(path, table, name) for name in ("file", "row", options.label)]
+    saved_texts = column(path, table, options.text, needed=False)
     labelled = set()
     for line, saved, *values in zip(table.index, saved_texts, *needed, strict=True):
         with _at(path, line):
@@ -258,27 +258,31 @@ def with_labels(
                 continue
             if classes and label not in classes:
                 raise ValueError(f"{unknown('label', label, classes)}")
-            place = real_path(file), row
-            if place not in places:
+            key = real_path(file), row
+            if key not in positions:
                 why = "is no document of a target; name its --target"
                 raise ValueError(f"row {row} of {file} {why}.")
-            if place in labelled:
+            if key in labelled:
                 raise ValueError(f"row {row} is there twice in {file}.")
-            labelled.add(place)
-            d, i = places[place]
+            labelled.add(key)
+            d, i = positions[key]
             texts = domains[d].content
             if saved and isinstance(texts, Sequence) and not _same(saved, texts[i]):
                 raise ValueError(f"row {row} has another text now in {file}; label anew.")
             labels[d][i] = label
     if not labelled:
-        raise UserError(f"{path}: its column `{reading.label}` is empty; fill it in.")
+        raise UserError(f"{path}: its column `{options.label}` is empty; fill it in.")
     return [replace(part, labels=names) for part, names in zip(domains, labels, strict=True)]
 
 
 def _same(saved: object, text: object) -> bool:
-    """True if letters and digits are equal: spreadsheets change others, and cut at 32,767."""
-    part, whole = (re.sub(r"\W+", "", str(each)) for each in (saved, text))
-    return part == whole or (len(str(saved)) > 32_000 and whole.startswith(part))
+    """Return True if two texts have the same letters and digits.
+
+    Spreadsheets change other characters, and cut a text after 32,767.
+    """
+    saved_letters, letters = (re.sub(r"\W+", "", str(value)) for value in (saved, text))
+    is_cut = len(str(saved)) > 32_000
+    return saved_letters == letters or (is_cut and letters.startswith(saved_letters))
 
 
 def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]:
@@ -294,24 +298,24 @@ def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]
     Raises
     ------
     UserError
-        With the line at fault, for anything but finite numbers of 0 or more.
+        For anything but finite numbers of 0 or more, with the line.
     """
     import pandas as pd
 
     table = read_table(path)
     values = table.apply(pd.to_numeric, errors="coerce").to_numpy(np.float64)
-    right = np.isin(values, (0, 1)) if binary else (values >= 0) & np.isfinite(values)
-    if not right.all():
-        line = table.index[~right.all(axis=1)][0]
+    valid = np.isin(values, (0, 1)) if binary else (values >= 0) & np.isfinite(values)
+    if not valid.all():
+        line = table.index[~valid.all(axis=1)][0]
         expected = "0 or 1 everywhere" if binary else "finite numbers of at least 0"
         raise UserError(f"{path}:{line}: expected {expected}.")
     return [*table], values
 
 
 def read_table(path: Path, encoding: str = "utf-8") -> pd.DataFrame:
-    """Return the rows of a table that are not blank, by their lines; warn of blank ones.
+    """Return the rows of a table that are not blank, indexed by line; warn of blank ones.
 
-    Cells are texts, or values of JSON, with numbers as they are written.
+    Cells are texts or values of JSON; numbers are texts as they are written.
 
     Parameters
     ----------
@@ -323,7 +327,7 @@ def read_table(path: Path, encoding: str = "utf-8") -> pd.DataFrame:
     Raises
     ------
     UserError
-        For a file in another format, with the line at fault.
+        For a file in another format, with the line.
     """
     import pandas as pd
 
@@ -358,14 +362,14 @@ def column(path: Path, table: pd.DataFrame, name: str, *, needed: bool = True) -
     name
         Name of the column, or of the only one whose name differs in case alone.
     needed
-        If false, all values are None where there is no such column.
+        If false and there is no such column, all values are None.
 
     Raises
     ------
     UserError
         If the column is needed and there is none.
     """
-    similar = [each for each in table if each.casefold() == name.casefold()]
+    similar = [header for header in table if header.casefold() == name.casefold()]
     if name in similar or len(similar) == 1:
         return [*table[name if name in similar else similar[0]]]
     if not needed:
@@ -412,7 +416,7 @@ def _check_names(names: Sequence[str]) -> None:
 
 
 class Number(str):
-    """A number of JSON, as the file has it."""
+    """A number of JSON, as it is written in the file."""
 
 
 def _json_lines(path: Path, lines: TextIO) -> Rows:
@@ -423,13 +427,13 @@ def _json_lines(path: Path, lines: TextIO) -> Rows:
     def constant(name: str) -> Number | None:  # no JSON, but Python's module writes it
         return None if name == "NaN" else Number(name)
 
-    kept: Any = {"parse_int": Number, "parse_float": Number, "parse_constant": constant}
+    parsers: Any = {"parse_int": Number, "parse_float": Number, "parse_constant": constant}
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         with _at(path, number):
             try:
-                row = json.loads(line, object_pairs_hook=checked, **kept)
+                row = json.loads(line, object_pairs_hook=checked, **parsers)
             except (json.JSONDecodeError, RecursionError) as error:
                 raise ValueError(f"{error}; expected a JSON object on each line.") from None
             if not isinstance(row, dict):
@@ -475,9 +479,9 @@ def _checked(matrix: sp.sparray, path: Path) -> sp.csr_array:
     wrong = np.flatnonzero(~((X.data >= 0) & np.isfinite(X.data)))
     if len(wrong):
         row = int(np.searchsorted(X.indptr, wrong[0], "right"))
-        found = f"document {row} has {X.data[wrong[0]]:g}"
+        fault = f"document {row} has {X.data[wrong[0]]:g}"
         remedy = "use HashingVectorizer with alternate_sign=False, texts in place of embeddings"
-        raise UserError(f"{path}: {found}; expected finite numbers of 0 or more; {remedy}.")
+        raise UserError(f"{path}: {fault}; expected finite numbers of 0 or more; {remedy}.")
     return X
 
 

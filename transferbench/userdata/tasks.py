@@ -41,7 +41,7 @@ from transferbench.files import user_path
 from transferbench.parameters import CountOrZero, convert, resolve, schema
 from transferbench.problem import Matrix, Problem, Truth
 from transferbench.userdata import documents
-from transferbench.userdata.documents import DomainFiles, Reading
+from transferbench.userdata.documents import DomainFiles, ReadOptions
 from transferbench.userdata.load import feature_function, load, warn_of_alike
 from transferbench.userdata.multilabel import pool
 from transferbench.userdata.readers import column, numbers, read, read_table
@@ -100,7 +100,7 @@ def build(
         keys, sources, targets = read_yaml(user_path(path))
         loaded = load(
             sources, targets, family=keys.family, labels="any", options=keys.options,
-            reading=keys, name=task,
+            read_options=keys, name=task,
         )  # fmt: skip
         for target in loaded.targets:
             if not any(target.labels):
@@ -115,7 +115,7 @@ Names = tuple[str | tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Keys(Reading):
+class Keys(ReadOptions):
     """The keys of the YAML file."""
 
     family: Literal["transfer", "clustering", "multilabel"] = "transfer"
@@ -128,7 +128,12 @@ class Keys(Reading):
 def read_yaml(path: Path) -> tuple[Keys, list[DomainFiles], list[DomainFiles]]:
     """Return the keys of the YAML file, and the files of the sources and of the targets.
 
-    For clustering there is no source. Raise UserError with file and line for a mistake in it.
+    For clustering there is no source.
+
+    Raises
+    ------
+    UserError
+        For a mistake in the file, with its line.
     """
     content, lines = strict_yaml.load(path)
     if not isinstance(content, dict):
@@ -205,13 +210,26 @@ def _view(file: Path) -> Matrix:
 def user_folder(path: str, task: str, problem: str, remedy: str) -> Path:
     """Return the user's folder.
 
-    Raise Unavailable, with `problem` and `remedy`, if none is given; UserError if it does not
-    exist.
+    Parameters
+    ----------
+    path
+        The folder as the user named it; "" if it was not named.
+    task
+        Name of the task.
+    problem, remedy
+        Parts of the messages.
+
+    Raises
+    ------
+    Unavailable
+        Without a path.
+    UserError
+        If the folder does not exist.
     """
-    place = f"own/{task.partition('/')[0]} of the data folder"
+    default = f"own/{task.partition('/')[0]} of the data folder"
     if not path:
-        raise Unavailable(problem, f"{remedy}, in {place} or one you name: {task}:path=FOLDER.")
+        raise Unavailable(problem, f"{remedy}, in {default} or one you name: {task}:path=FOLDER.")
     folder = user_path(path)
     if not folder.is_dir():
-        raise UserError(f"{task}: {folder} is no folder; {remedy}, in {place} or one you name.")
+        raise UserError(f"{task}: {folder} is no folder; {remedy}, in {default} or one you name.")
     return folder

@@ -66,7 +66,7 @@ class LayerPlan:
         return R, [self.start_C(X, self.q[level], j) for j, X in enumerate(views)]
 
     def start_C(self, X: Matrix, q: int, view: int) -> np.ndarray:
-        """Return C (d, q) for X (n, d), with scaled columns; each view has its own random start."""
+        """Return C (d, q) for X (n, d), with scaled columns; random starts differ by view."""
         xp = namespace(X)
         if self.start == "random":
             C = xp.asarray(self._random(X.shape[1], q, X.dtype, stream=1 + view))
@@ -114,8 +114,19 @@ class Documents:
     tasks: tuple[np.ndarray, ...]
 
     @classmethod
-    def of(cls, problem: Problem, pool_tasks: bool, pool_views: bool, dtype: str) -> Self:
-        """Collect the documents of a problem; pool all tasks, or views, to one.
+    def from_problem(cls, problem: Problem, pool_tasks: bool, pool_views: bool, dtype: str) -> Self:
+        """Return the documents of a problem.
+
+        Parameters
+        ----------
+        problem
+            A multi-label problem.
+        pool_tasks
+            Treat all tasks as one.
+        pool_views
+            Put all views side by side as one.
+        dtype
+            Type of X and Y.
 
         Raises
         ------
@@ -143,16 +154,23 @@ def first_layer_data(
 ) -> tuple[Data, np.ndarray]:
     """Return the data of the first layer, and the order of its rows: in each task seen rows first.
 
-    X of all rows, and the labels of the rows that are seen (n,), on the device of the block.
+    Parameters
+    ----------
+    documents
+        The documents.
+    seen
+        (n,) bool, the rows whose labels are used.
+    alpha
+        Weight of the labels.
     """
     X, tasks = documents.X, documents.tasks
     order = np.concatenate([rows[np.argsort(~seen[rows], kind="stable")] for rows in tasks])
     Y = documents.Y[order][seen[order]]
-    everyone = _slices([len(rows) for rows in tasks])
+    all_rows = _slices([len(rows) for rows in tasks])
     labelled = _slices([int(seen[rows].sum()) for rows in tasks])
     ordered = [x[order] if is_dense(x) else x[order].tocsc() for x in X]
     matrices = tuple(map(to_device, (*ordered, Y)))
-    return Data(matrices, (everyone,) * len(X) + (labelled,), alpha), order
+    return Data(matrices, (all_rows,) * len(X) + (labelled,), alpha), order
 
 
 def _slices(sizes: list[int]) -> tuple[slice, ...]:
@@ -163,7 +181,7 @@ def _slices(sizes: list[int]) -> tuple[slice, ...]:
 def start_M(R: np.ndarray, X: Matrix, C: np.ndarray) -> np.ndarray:
     """Return a positive M (p, q) near the least squares solution of X ≈ R M Cᵀ.
 
-    Algorithm 1, step 3, with a ridge: with more clusters than labels CᵀC has no inverse.
+    This is step 3 of Algorithm 1 with a ridge: with more clusters than labels, CᵀC has no inverse.
     """
     xp = namespace(R)
 
@@ -257,7 +275,7 @@ def _trained_scores(
     weights: tuple[float, float],
     start: tuple[np.ndarray, list[np.ndarray]],
 ) -> np.ndarray:
-    """Return the scores of `train`; runs that differ in their decisions only share them."""
+    """Return the scores of `train`, shared by runs that differ only in `ensure_one_label`."""
     return train(documents, seen, loss, plan, weights, start)
 
 

@@ -44,7 +44,7 @@ def best_setting(
         for decisions, setting in zip(D, settings, strict=True):
             decisions[fold] = predict(setting, train_mask)[fold] >= THRESHOLD
     rows = np.concatenate(folds)
-    return settings[int(np.argmax([example_f1(Y[rows], each[rows]) for each in D]))]
+    return settings[int(np.argmax([example_f1(Y[rows], decisions[rows]) for decisions in D]))]
 
 
 def tuned_fit(

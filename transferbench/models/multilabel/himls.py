@@ -101,7 +101,7 @@ def fit(
         If the objective is not finite.
     """
     plan = LayerPlan(p, q, pretrain, finetune, start, start_iter, columns, seed)
-    documents = Documents.of(problem, pool_tasks, pool_views, dtype)
+    documents = Documents.from_problem(problem, pool_tasks, pool_views, dtype)
     weights = list(product(alpha, beta))
     loss = Squares()
     return fit_stack(

@@ -71,7 +71,7 @@ def fit(
 
     @lru_cache(maxsize=1)
     def trained(seen: bytes) -> dict[float, Ridge]:
-        """Return a dictionary for the regressions on these documents, forgotten with others."""
+        """Return a dictionary for the regressions on these documents; only the last is kept."""
         return {}
 
     def ridge(penalty: float, Y: np.ndarray, seen: np.ndarray) -> Ridge:

@@ -58,17 +58,17 @@ def label_factors(
     start
         The probabilities or the decisions of that regression.
     priors
-        What each V's `column_shares` are, already at the start.
+        `column_shares` of each V; the start has them, too.
     fill
         See `Factor`.
     """
     factors = []
-    stated = priors.by_domain if priors else (None,) * len(problem.domains)
-    for domain, V, share in zip(problem.domains, label_start(problem, C), stated, strict=True):
+    shares = priors.by_domain if priors else (None,) * len(problem.domains)
+    for domain, V, share in zip(problem.domains, label_start(problem, C), shares, strict=True):
         if start == "decisions":
             V = np.eye(V.shape[1])[V.argmax(axis=1)]
         else:
-            # A class that no document is labelled with stays empty.
+            # A class without a labelled document stays empty.
             rounded = ~domain.seen[:, None] & V.any(axis=0)
             V = np.where(rounded, np.maximum(V, LEAST_START), V)
         fixed = bool(domain.seen.all())
@@ -116,7 +116,7 @@ def fit_each_target(
     prior: Prior = "equal",
     C: float = 1.0,
 ) -> Fit:
-    """Fit each target alone with the sources; return all scores and the traces end to end.
+    """Fit each target alone with the sources; return all scores, and the traces one after another.
 
     Parameters
     ----------
@@ -127,7 +127,8 @@ def fit_each_target(
         the target's shares as `class_priors` returns them for all targets. Its seed does not depend
         on the other targets.
     watch
-        Sees one sequence of iterations; the scores of a target are zero until its fit begins.
+        Called with one sequence of iterations of all fits; the scores of a target are zero until
+        its fit begins.
     prior
         Shares of the classes in the targets, see `class_priors`.
     C
@@ -154,8 +155,8 @@ def fit_each_target(
     for turn, target in enumerate(targets):
         share = priors.by_domain[target]
         prior_of_target = {} if share is None else {"prior": tuple(share.tolist())}
-        alone = replace(problem, domains=(*problem.sources, problem.domains[target]))
-        fit = fit_one(alone, watch=partial(on_iteration, turn, target), **prior_of_target)
+        single = replace(problem, domains=(*problem.sources, problem.domains[target]))
+        fit = fit_one(single, watch=partial(on_iteration, turn, target), **prior_of_target)
         scores[target] = fit.scores[-1]
         trace += fit.trace
         for name, value in fit.diagnostics.items():

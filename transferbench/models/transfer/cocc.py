@@ -105,7 +105,7 @@ def fit(
 class CoClustering:
     """Clusters of one target's documents and words.
 
-    The methods keep the clusters: `documents` (n,) in 0…c−1 and `words` (m,) in 0…k−1.
+    The clusters are in `documents` (n,), 0…c−1, and `words` (m,), 0…k−1.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class CoClustering:
     def assign_documents(self) -> None:
         """Assign each unlabelled document to its best cluster; word clusters stay.
 
-        Of equal clusters the document stays in its own: an empty cluster may equal the only other.
+        On a tie a document stays in its cluster: an empty cluster may equal the only other one.
         """
         joint = self._by_word_cluster(self._by_document_cluster())
         mixture = (self.P @ _indicator(self.words, self.k)).toarray()  # p(d, ŵ)  (n, k)
@@ -204,13 +204,13 @@ def _word_start(mass: np.ndarray, k: int) -> np.ndarray:
         in_class = best == label
         if in_class.any():
             edges = np.quantile(strength[in_class], np.arange(1, clusters[label]) / clusters[label])
-            place = np.searchsorted(edges, strength[in_class], side="right")
-            words[in_class] = clusters[:label].sum() + place
+            quantile = np.searchsorted(edges, strength[in_class], side="right")
+            words[in_class] = clusters[:label].sum() + quantile
     return words
 
 
 def _indicator(clusters: np.ndarray, k: int) -> sp.csr_array:
-    """Return the (m, k) matrix with a one in each row, at its cluster."""
+    """Return the (m, k) matrix with a 1 in each row, in the column of its cluster."""
     m = len(clusters)
     return sp.csr_array((np.ones(m), clusters, np.arange(m + 1)), shape=(m, k))
 

@@ -5,16 +5,16 @@
 
 The first is solved for each class c, with the members m graph only, DTL and CoCC; the second for
 all documents i = 1 … n of a target, with graph only, DTL and TSVM. σ are the shares of the labels.
-q_m(i, c) is the place of document i among the n, by how much the score of class c exceeds its best
+q_m(i, c) is the rank of document i among the n, by how much the score of class c exceeds its best
 rival's in member m, as a quantile of the normal distribution. w_m is the mean agreement z of
 member m with the other two, at the shares π.
 
 z_m(c, p) is how well member m agrees with TSVM trained for the share p. Both name the p n documents
 that are best for class c. tanh z is the correlation at which two normal variables would exceed
 their upper p-quantiles together as often as a document is named by both (the tetrachoric
-correlation). Whoever must name more documents than a class has, or fewer, cuts through a class, and
-each member does so in another place; in the gap between two classes all members meet. The estimate
-is the mean of π_c, weighted by the exponential of minus the objective.
+correlation). A member that must name more documents than a class has, or fewer, cuts through a
+class, and each member cuts it differently; in the gap between two classes all members agree. The
+estimate is the mean of π_c, weighted by the exponential of minus the objective.
 
 If shares are not given and source and target look alike, nothing needs to be transferred, and the
 linear SVM decides. They do if a logistic regression cannot tell them apart: on held-out documents
@@ -41,13 +41,13 @@ from transferbench.problem import Domain, Fit, Matrix, Problem
 
 #: Shares that are tried, as distances of their log-odds from those of the labels.
 STEPS = np.linspace(-2.4, 2.4, 9)
-#: Shares of labels are taken to be at least so far from 0 and 1.
+#: Least distance from 0 and 1 that the shares of the labels are taken to have.
 LEAST_SHARE = 0.02
 #: Least share that TSVM is given, and least weight.
 LEAST = 1e-9
 #: Values of z among which `agreement` looks.
 Z = np.linspace(-0.5, 3.0, 351)
-#: Documents of source and target that are needed; a sample has so many of each labelled class.
+#: Least number of documents of source and target, and of each labelled class in a sample.
 FEW = 20
 
 
@@ -86,48 +86,49 @@ def fit(
     """
     priors = class_priors(problem, "equal" if prior == "agreed" else prior, 1.0)
     equal = np.full(len(problem.classes), 1 / len(problem.classes))
-    areas, found = [], list[Agreed]()
+    areas, agreed = [], list[Agreed]()
     diagnostics: dict[str, float] = {"alike": 0.0}
 
     def score(i: int, target: Domain) -> np.ndarray:
-        alone = replace(problem, domains=(*problem.sources, target))
-        part = sampled(alone, sample, seed)
+        single = replace(problem, domains=(*problem.sources, target))
+        part = sampled(single, sample, seed)
         areas.append(area(part, seed))
         if prior == "agreed" and (areas[-1] < alike or len(target.seen) < FEW):
             diagnostics["alike"] += 1
-            return svm.fit(alone).scores[-1]
+            return svm.fit(single).scores[-1]
         if prior == "agreed":
-            found.append(agreed_shares(part, strength, width, seed))
-            shares = found[-1].shares
+            agreed.append(agreed_shares(part, strength, width, seed))
+            shares = agreed[-1].shares
         else:
-            stated = priors.by_domain[i]
-            shares = equal if stated is None else stated
-        return decide(alone, members(alone, seed), shares)
+            prior_shares = priors.by_domain[i]
+            shares = equal if prior_shares is None else prior_shares
+        return decide(single, members(single, seed), shares)
 
     scores = score_targets(problem, score)
     diagnostics["area"] = min(areas)
-    if found:
-        diagnostics["agreement"] = min(each.agreement for each in found)
-        diagnostics["share_width"] = max(each.width for each in found)
-        diagnostics["share_peaks"] = max(each.peaks for each in found)
+    if agreed:
+        diagnostics["agreement"] = min(target.agreement for target in agreed)
+        diagnostics["share_width"] = max(target.width for target in agreed)
+        diagnostics["share_peaks"] = max(target.peaks for target in agreed)
     return Fit(scores, diagnostics=diagnostics | dict(priors.diagnostics))
 
 
 def members(problem: Problem, seed: int) -> list[np.ndarray]:
     """Return q (n, c) of graph only and DTL for the last domain; no shares are needed."""
     return [
-        places(fit.scores[-1]) for fit in (graph_only.fit(problem), dtl.fit(problem, seed=seed))
+        normal_ranks(fit.scores[-1])
+        for fit in (graph_only.fit(problem), dtl.fit(problem, seed=seed))
     ]
 
 
 def decide(problem: Problem, members: Sequence[np.ndarray], shares: np.ndarray) -> np.ndarray:
     """Return the scores (n, c) of the last domain at shares (c,); see `members`."""
     fit = tsvm.fit(problem, prior=tuple(np.maximum(shares, LEAST).tolist()))
-    total = weighted_sum([*members, places(fit.scores[-1])], shares)
+    total = weighted_sum([*members, normal_ranks(fit.scores[-1])], shares)
     return np.asarray(total + count_offsets(total, shares))
 
 
-def places(scores: np.ndarray) -> np.ndarray:
+def normal_ranks(scores: np.ndarray) -> np.ndarray:
     """Return q (n, c) of scores (n, c); scores that are all positive are compared by ratios."""
     from scipy.stats import rankdata
 
@@ -139,15 +140,15 @@ def places(scores: np.ndarray) -> np.ndarray:
     return np.asarray(ndtri((ranks - 0.5) / len(S)))
 
 
-def weighted_sum(places: Sequence[np.ndarray], shares: np.ndarray) -> np.ndarray:
-    """Return Σ_m w_m q_m (n, c) of the places q_m (n, c); the largest weight is 1."""
-    n, c = places[0].shape
-    weights = np.full(len(places), LEAST)
+def weighted_sum(members: Sequence[np.ndarray], shares: np.ndarray) -> np.ndarray:
+    """Return Σ_m w_m q_m (n, c) of the members' ranks q_m (n, c); the largest weight is 1."""
+    n, c = members[0].shape
+    weights = np.full(len(members), LEAST)
     for k in [1] if c == 2 else range(c):
         count = int(np.clip(np.rint(shares[k] * n), 1, max(n - 1, 1)))
-        for (i, first), (j, second) in combinations(enumerate(places), 2):
+        for (i, first), (j, second) in combinations(enumerate(members), 2):
             weights[[i, j]] += max(agreement(first[:, k], second[:, k], count), 0)
-    return np.asarray(np.tensordot(weights / weights.max(), places, axes=1))
+    return np.asarray(np.tensordot(weights / weights.max(), members, axes=1))
 
 
 def agreement(first: np.ndarray, second: np.ndarray, count: int) -> float:
@@ -168,10 +169,10 @@ class Agreed:
     agreement
         The largest correlation over the shares that are tried; of several classes the mean.
     width
-        Between which shares nine tenths of the weight are, the largest difference of a class.
+        Width of the range of shares that has nine tenths of the weight; the largest of a class.
     peaks
-        How often the weights rise and fall, the most of a class; weights below a fifth of the
-        largest do not count.
+        Number of local maxima of the weights, the most of a class; those below a fifth of the
+        largest weight do not count.
     """
 
     shares: np.ndarray
@@ -185,7 +186,7 @@ def agreed_shares(problem: Problem, strength: float, width: float, seed: int) ->
     X, y = seen_rows(problem)
     T, c, n = problem.domains[-1].X, len(problem.classes), len(problem.domains[-1].seen)
     fits = graph_only.fit(problem), dtl.fit(problem, seed=seed), cocc.fit(problem)
-    member_places = [places(fit.scores[-1]) for fit in fits]
+    member_ranks = [normal_ranks(fit.scores[-1]) for fit in fits]
     shares, levels, best = labelled_shares(problem), tsvm.schedule(1.0, 1e-3, 3.0), []
     widths, peaks = [], []
     for k in [1] if c == 2 else np.unique(y):
@@ -195,7 +196,7 @@ def agreed_shares(problem: Problem, strength: float, width: float, seed: int) ->
         for count in counts:
             *_, (w, _) = tsvm.transduce(X, sign, T, count, 1.0, levels, balance=True, tol=1e-2)
             f = tsvm.values(T, w)
-            z.append(np.mean([agreement(f, q[:, k], count) for q in member_places]))
+            z.append(np.mean([agreement(f, q[:, k], count) for q in member_ranks]))
         objective = (STEPS / width) ** 2 / 2 - strength * np.array(z)
         weights = np.exp(objective.min() - objective)
         shares[k] = weights @ tried / weights.sum()
@@ -213,10 +214,10 @@ def agreed_shares(problem: Problem, strength: float, width: float, seed: int) ->
 
 
 def area(problem: Problem, seed: int) -> float:
-    """Return the area under the curve with which the last domain is told from the others.
+    """Return the area under the ROC curve of a classifier of the last domain against the others.
 
-    It is the mean of two halves, each judged by the logistic regression of the other; 1, if there
-    are too few documents.
+    It is the mean over two halves of the documents, each scored by a logistic regression trained on
+    the other half; 1 if there are too few documents.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import StratifiedKFold, cross_val_score
@@ -234,7 +235,7 @@ def area(problem: Problem, seed: int) -> float:
 def sampled(problem: Problem, size: int, seed: int) -> Problem:
     """Return the problem with `size` documents of each domain, drawn at random, or all.
 
-    Of a labelled class of which fewer than FEW are drawn, so many are added.
+    If fewer than FEW documents of a labelled class are drawn, FEW of it are added.
     """
     rng = np.random.default_rng(seed)
 

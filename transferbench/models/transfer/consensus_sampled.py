@@ -1,13 +1,13 @@
 """Consensus, sampled: consensus at the class shares of some labelled documents of the target.
 
     min over classes a(i)   −Σ_i Σ_m w_m q_m(i, a(i))   s.t.  π_c n documents have a(i) = c
-    π = (counts + 5 · found) / (m + 5)
+    π = (counts + 5 · unlabelled) / (m + 5)
 
-Members, places q and weights w are those of `consensus`, which uses no label of a target. Only the
-shares π (c,) come from the m labelled documents of a target: from their numbers of each class, and
-the shares that `consensus` found without labels. A labelled document is decided at the shares
-without its own label, so its decision is evidence of the accuracy on others. A target without
-labelled documents is decided as by `consensus`.
+Members, ranks q and weights w are those of `consensus`, which uses no label of a target. Only the
+shares π (c,) come from the m labelled documents of a target: from their number in each class, and
+from `unlabelled`, the shares of the decisions of `consensus` without labels. A labelled document is
+decided at the shares without its own label, so its decision is evidence of the accuracy on others.
+A target without labelled documents is decided as by `consensus`.
 
 A method of this project, see `choose.sample`.
 """
@@ -23,7 +23,7 @@ from transferbench.core.priors import whole_counts
 from transferbench.models.transfer import consensus
 from transferbench.problem import Domain, Fit, Problem
 
-#: Documents that the shares found without labels count for.
+#: Number of documents that the shares without labels count as.
 WEIGHT = 5.0
 
 
@@ -42,8 +42,8 @@ def fit(problem: Problem, *, seed: int = 0) -> Fit:
     """
     # Artefacts are shared by tasks that differ in their labelled documents.
     hidden = replace(problem, name="", domains=tuple(map(_without_labels, problem.domains)))
-    found, area = _consensus(hidden, seed)
-    scores, remaining = [], iter(found)
+    target_scores, area = _consensus(hidden, seed)
+    scores, remaining = [], iter(target_scores)
     for domain, target in zip(problem.domains, hidden.domains, strict=True):
         if domain.seen.all():
             scores.append(domain.Y)
@@ -66,12 +66,12 @@ def by_shares(
     problem: Problem, target: Domain, seed: int = 0
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return the function from shares (c,) to the scores (n, c) of `consensus` on a target."""
-    alone = replace(problem, domains=(*problem.sources, target))
-    members, n = _members(alone, seed), len(target.seen)
+    single = replace(problem, domains=(*problem.sources, target))
+    members, n = _members(single, seed), len(target.seen)
 
     @functools.cache
     def by_counts(counts: tuple[int, ...]) -> np.ndarray:
-        return _decided(alone, members, np.array(counts) / n)
+        return _decided(single, members, np.array(counts) / n)
 
     return lambda shares: by_counts(tuple(whole_counts(shares, n).tolist()))
 
@@ -88,6 +88,8 @@ def at_sample(
     ----------
     scores
         (n, c) those without labels.
+    Y
+        (n, c) labels, zero outside the sample.
     rows
         (n,) the documents of the sample.
     decide

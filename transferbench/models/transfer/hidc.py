@@ -56,7 +56,7 @@ def _normalized(counts: list[np.ndarray], shared: bool) -> list[np.ndarray]:
     """Return counts of each domain, or those of all domains together, with columns of sum one."""
     if shared:
         return [scale_to_one(np.sum(counts, axis=0), "columns")] * len(counts)
-    return [scale_to_one(each, "columns") for each in counts]
+    return [scale_to_one(count, "columns") for count in counts]
 
 
 def fit(
@@ -117,7 +117,7 @@ def fit(
         expected = [kind.expect(Xs, Vs) for kind in kinds]
         counts = zip(*(by_domain for _, by_domain in expected), strict=True)
         return -sum(likelihood for likelihood, _ in expected), [
-            np.sum(each, axis=0) for each in counts
+            np.sum(by_kind, axis=0) for by_kind in counts
         ]
 
     trace = []

@@ -69,15 +69,15 @@ def fit(
         domains = (*problem.sources, target)
         fold = [_folds(domain, folds, seed) for domain in domains]
         P = target.Y.astype(float)
-        for held in np.unique(fold[-1][~target.seen]):
-            taught_domains = [_rows(d, f != held) for d, f in zip(domains, fold, strict=True)]
-            fitted = MODELS[model](replace(problem, domains=tuple(taught_domains)), **seed_argument)
+        for k in np.unique(fold[-1][~target.seen]):
+            train_domains = [_rows(d, f != k) for d, f in zip(domains, fold, strict=True)]
+            fitted = MODELS[model](replace(problem, domains=tuple(train_domains)), **seed_argument)
             decided = identity[fitted.scores[-1].argmax(axis=1)]
-            taught = replace(taught_domains[-1], Y=decided, seen=np.ones(len(decided), bool))
-            rows = (fold[-1] == held) & ~target.seen
+            train = replace(train_domains[-1], Y=decided, seen=np.ones(len(decided), bool))
+            rows = (fold[-1] == k) & ~target.seen
             if np.ptp(decided, axis=0).any():
                 held_out = replace(_rows(target, rows), name=f"{target.name}, held out")
-                P[rows] = probabilities(replace(problem, domains=(taught, held_out)))[-1]
+                P[rows] = probabilities(replace(problem, domains=(train, held_out)))[-1]
             else:  # all documents of the fit have one class
                 P[rows] = decided[0]
         return P
@@ -86,9 +86,9 @@ def fit(
 
 
 def _folds(domain: Domain, folds: int, seed: int) -> np.ndarray:
-    """Return (n,) the fold of each document, of seen and unseen ones apart.
+    """Return (n,) the fold of each document; seen and unseen documents are divided separately.
 
-    It depends on the rank of the document in a random direction, so not on the order of documents.
+    The fold depends on the document's rank in a random direction, not on the order of documents.
 
     Parameters
     ----------

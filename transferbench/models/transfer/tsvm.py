@@ -161,7 +161,7 @@ def transduce(
     w
         w and b (d + 1,).
     objectives
-        The objective after each training at this C*, which falls.
+        The objective after each training at this C*; it falls.
     """
     n, u = len(sign), T.shape[0]
     both = stack_matrices([X, T])
@@ -265,9 +265,23 @@ def values(X: Matrix, w: np.ndarray) -> np.ndarray:
 def _train(
     X: Matrix, sign: np.ndarray, weight: np.ndarray, tol: float, near: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return w (d,) for X (n, d); near: w (d,) of a machine that may be similar."""
-    w, ended = _liblinear(X, sign, weight, tol, PASSES)
-    if ended:
+    """Return w (d,) of a support vector machine.
+
+    Parameters
+    ----------
+    X
+        (n, d) documents.
+    sign
+        (n,) ±1.
+    weight
+        (n,) weight of each document.
+    tol
+        Tolerance of the solver.
+    near
+        (d,) w of a machine that may be similar, if any.
+    """
+    w, converged = _liblinear(X, sign, weight, tol, PASSES)
+    if converged:
         return w
     exact = _pivot(X, sign, weight, tol, w if near is None else near)
     return _liblinear(X, sign, weight, tol, 100_000)[0] if exact is None else exact
@@ -276,7 +290,7 @@ def _train(
 def _liblinear(
     X: Matrix, sign: np.ndarray, weight: np.ndarray, tol: float, passes: int
 ) -> tuple[np.ndarray, bool]:
-    """Return w (d,) after at most these passes over the documents, and whether tol was reached."""
+    """Return w (d,) after at most `passes` over the documents, and True if tol was reached."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 
@@ -292,9 +306,9 @@ def _pivot(
 ) -> np.ndarray | None:
     """Return w (d,) by block principal pivoting (Júdice and Pires, 1994), or None if it fails.
 
-    In the dual each α is 0, its weight or, for a free document, between them, where the margin is
-    one. If it is known which, the free α solve a linear system. All documents whose α or margin
-    then contradicts their place change it, until none does.
+    In the dual, a document's α is 0, its weight, or between them; in the last case the document is
+    free and its margin is one. Given these three sets, the free α solve a linear system. Documents
+    whose α or margin contradicts their set then change it, until none does.
 
     Parameters
     ----------
@@ -307,7 +321,7 @@ def _pivot(
     tol
         Tolerance of the margins.
     w
-        (d,) weights of the machine that gives the first places.
+        (d,) weights of the machine that gives the first sets.
     """
     Z = sp.csr_array(sp.diags_array(sign) @ X)
     slack = tol / 100
@@ -333,7 +347,7 @@ def _pivot(
         wrong = np.flatnonzero(leave | enter)
         if not len(wrong):
             return np.asarray(w)
-        if step >= STEPS // 3:  # all at once may go round in circles
+        if step >= STEPS // 3:  # changing all at once may cycle
             wrong = wrong[-1:]
         free[wrong] = enter[wrong]
         upper[wrong] = high[wrong]

@@ -1,0 +1,63 @@
+"""A comparison of models in the terminal: progress, class shares, recommendation and warnings."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from transferbench.cli._terminal import echo
+
+if TYPE_CHECKING:
+    from transferbench.choose.advice import Choice
+    from transferbench.choose.compare import Comparison
+    from transferbench.choose.session import Session
+    from transferbench.problem import Fit, Problem
+
+#: Width of sentences.
+WIDTH = 100
+#: Largest number of classes whose shares are printed: those that differ most from the source's.
+MAX_SHARES = 6
+
+
+def fit_models(session: Session) -> Comparison:
+    """Fit and compare the models, with a progress bar."""
+    from tqdm import tqdm
+
+    return session.compare(lambda plans: tqdm(plans, "models", leave=False, disable=None))
+
+
+def print_shares(problem: Problem, fits: Mapping[str, Fit]) -> None:
+    """Print the class shares of each target by the decisions of models, and those of the source."""
+    import numpy as np
+
+    from transferbench.choose.compare import decided_shares
+
+    if not problem.sources:
+        return
+    source = np.concatenate([domain.Y[domain.seen] for domain in problem.domains]).mean(axis=0)
+    more = ", …" if len(source) > MAX_SHARES else ""
+    for model, fit in fits.items():
+        by_target = decided_shares(problem, fit)
+        for target, shares in by_target.items():
+            farthest = np.argsort(-np.abs(shares - source), kind="stable")[:MAX_SHARES]
+            parts = [
+                f"{problem.classes[c]} {100 * shares[c]:.0f} % (source {100 * source[c]:.0f})"
+                for c in sorted(farthest)
+            ]
+            where = f" in {target}" if len(by_target) > 1 else ""
+            echo(f"shares by {model}{where}: {', '.join(parts)}{more}")
+
+
+def print_choice(choice: Choice, why: bool) -> None:
+    """Print the sentences of the recommendation and, if asked for, its evidence."""
+    for sentence in [*choice.sentences, *([choice.evidence] if why else [])]:
+        echo(textwrap.fill(sentence, WIDTH))
+
+
+def print_warnings(compared: Comparison, models: Iterable[str]) -> None:
+    """Print the doubts about the documents and about decisions of models to stderr."""
+    lines = [str(doubt) for doubt in compared.doubts]
+    lines += [f"{model}: {doubt}" for model in models for doubt in compared.models[model].doubts]
+    for line in lines:
+        echo(f"warning: {line}.", err=True)

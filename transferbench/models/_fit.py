@@ -1,0 +1,132 @@
+"""Load a model, fit it and check its fit; this runs its code."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import runpy
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from functools import cache
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+from transferbench.errors import UserError
+from transferbench.messages import reason
+from transferbench.models._registry import FOLDER, get
+
+if TYPE_CHECKING:
+    from transferbench.parameters import Params
+    from transferbench.problem import Fit, Problem, Watch
+
+
+@cache
+def load(name: str) -> Callable[..., Fit]:
+    """Return the `fit` function of a model; this runs its code.
+
+    Raises
+    ------
+    UserError
+        For an unknown name, or a model of others that cannot be imported or has no `fit`.
+    """
+    model = get(name)
+    try:
+        with redirect_stdout(sys.stderr):
+            if model.module:
+                fit = getattr(importlib.import_module(model.module), "fit", None)
+            elif name.endswith(".py"):
+                fit = runpy.run_path(name).get("fit")
+            else:
+                from transferbench.models import external
+
+                fit = external.adapted(name)
+        if not callable(fit):
+            raise TypeError("there is no function `fit`")
+    except (KeyboardInterrupt, UserError):
+        raise
+    except BaseException as error:  # a module may raise SystemExit
+        if model.module and model.path.is_relative_to(FOLDER):
+            raise
+        raise UserError(
+            f"model {name} cannot be used ({reason(error)}); expected "
+            "package.module:Estimator of an installed package, or a file with a function `fit`."
+        ) from error
+    return fit  # type: ignore[no-any-return]
+
+
+def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch | None) -> Fit:
+    """Fit a model with checked parameters, on all cores, see `use_threads`.
+
+    Seed and watch are passed to models that have these arguments.
+
+    Parameters
+    ----------
+    name
+        Name of a model, path of a Python file, or package.module:Name.
+    problem
+        What the model sees.
+    params
+        Parameters by name; the others have their defaults.
+    seed
+        An integer from 0 to 2**32 − 1.
+    watch
+        Called after each iteration, see `problem.Watch`.
+
+    Raises
+    ------
+    UserError
+        For an unknown model or a seed that is not such an integer.
+    ValueError
+        For a problem that the model cannot solve, or for an invalid fit, see `check_fit`.
+
+    Warns
+    -----
+    UserWarning
+        If a view has an unusual scale, see `warn_unusual_scale`.
+    """
+    from transferbench.core.parallel import use_threads
+    from transferbench.core.scale import warn_unusual_scale
+
+    if seed is not None and not (isinstance(seed, Integral) and 0 <= int(seed) < 2**32):
+        raise UserError(f"seed: expected an integer from 0 to 2**32 − 1, got {seed!r}.")
+    function = load(name)
+    arguments = inspect.signature(function).parameters
+    optional = {"seed": seed, "watch": watch}
+    passed = {key: value for key, value in optional.items() if key in arguments}
+    with use_threads():
+        result = function(warn_unusual_scale(problem, stacklevel=3), **params, **passed)
+    check_fit(name, problem, result)
+    return result
+
+
+def check_fit(name: str, problem: Problem, fit: Fit) -> None:
+    """Check that a fit has a finite trace and finite scores of the right shapes.
+
+    Raises
+    ------
+    ValueError
+        If it has not.
+    """
+    import numpy as np
+
+    from transferbench.problem import Fit
+
+    if not isinstance(fit, Fit):
+        raise ValueError(f"{name} returned {type(fit).__name__}, expected a Fit.")
+    scored, domains = len(fit.scores), len(problem.domains)
+    if scored != domains:
+        raise ValueError(f"{name} returned scores of {scored} domains, expected {domains}.")
+    for domain, scores in zip(problem.domains, map(np.asarray, fit.scores), strict=True):
+        any_number = fit.columns == "clusters" and scores.ndim == 2
+        expected = (len(domain.seen), scores.shape[1] if any_number else len(problem.classes))
+        if scores.shape != expected:
+            message = f"returned scores of shape {scores.shape} for {domain.name}"
+            raise ValueError(f"{name} {message}, expected {expected}.")
+        if wrong := int(np.sum(~np.isfinite(scores))):
+            raise ValueError(
+                f"{name} returned {wrong} scores that are NaN or infinite for {domain.name}; "
+                "other parameters or more documents may help."
+            )
+    if not np.isfinite(np.asarray(fit.trace, float)).all():
+        raise ValueError(f"{name} returned an objective that is NaN or infinite.")

@@ -1,0 +1,150 @@
+"""Models by name: their family, file and fingerprint, found without importing them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from transferbench import plugins
+from transferbench.errors import UserError, brief, unknown
+from transferbench.fingerprint import fingerprint, summary
+
+if TYPE_CHECKING:
+    from transferbench.problem import Family
+
+#: Name of the package of models, and start of the groups of entry points.
+PACKAGE = "transferbench.models"
+FOLDER = Path(__file__).parent
+FAMILIES: tuple[Family, ...] = ("transfer", "clustering", "multilabel")
+#: In the text of a model's file: it can compute on a GPU, see `core.device`.
+ON_GPU = re.compile(r"^DEVICES = .*[\"']cuda[\"']", re.MULTILINE)
+FAMILY = re.compile(r"^FAMILY = [\"'](transfer|clustering|multilabel)[\"']", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model.
+
+    Parameters
+    ----------
+    name
+        Name in commands and experiments.
+    family
+        Family of the problems that it solves.
+    module
+        Its module; "" if it is not registered.
+    path
+        The file of its code.
+    """
+
+    name: str
+    family: Family
+    module: str
+    path: Path
+
+
+@cache
+def registry() -> dict[str, Model]:
+    """Return every model by name (file name with hyphens), without importing any model.
+
+    A plug-in whose file cannot be found or parsed is left out, with a warning.
+    """
+    models: dict[str, Model] = {}
+    for family in FAMILIES:
+        for file in sorted((FOLDER / family).glob("[!_]*.py")):
+            name = file.stem.replace("_", "-")
+            models[name] = Model(name, family, f"{PACKAGE}.{family}.{file.stem}", file)
+        for point in plugins.points().select(group=f"{PACKAGE}.{family}"):
+            with plugins.left_out_if_broken(point.name):
+                path = plugins.origin(point)
+                summary(path)  # raises SyntaxError
+                models.setdefault(point.name, Model(point.name, family, point.module, path))
+    return models
+
+
+def get(name: str) -> Model:
+    """Return a model by name, without importing it.
+
+    Raises
+    ------
+    UserError
+        For an unknown name.
+    """
+    if name.endswith(".py"):
+        family = None
+        with suppress(OSError, ValueError):  # `load` reports a missing file
+            family = FAMILY.search(Path(name).read_text("utf-8"))
+        return Model(name, family[1] if family else "transfer", "", Path(name))  # type: ignore[arg-type]
+    if ":" in name:
+        return Model(name, "transfer", "", FOLDER / "external.py")
+    if name not in registry():
+        raise unknown("model", name, registry(), "See `transferbench list models`.")
+    return registry()[name]
+
+
+def is_external(name: str) -> bool:
+    """Return True for a model that is not registered: a Python file, or package.module:Name."""
+    return name.endswith(".py") or ":" in name
+
+
+@cache
+def code(name: str) -> str:
+    """Return the fingerprint of a model's code, without running it.
+
+    The fingerprint of an estimator depends on its name and the version of its package.
+
+    Raises
+    ------
+    UserError
+        If there is no such file.
+    """
+    path = get(name).path
+    if not path.is_file():
+        raise UserError(f"there is no file {brief(name)}; expected a Python file with `fit`.")
+    if ":" not in name:
+        return fingerprint(path)
+    from transferbench.models import external
+
+    text = f"{name} {external.versions(name)} {fingerprint(path)}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def check_device(name: str, device: str) -> None:
+    """Check that a model can compute on a device; every model can on the host.
+
+    Raises
+    ------
+    UserError
+        If it cannot.
+    """
+
+    def able(model: Model) -> bool:
+        return bool(ON_GPU.search(model.path.read_text(encoding="utf-8")))
+
+    if device != "cpu" and not able(get(name)):
+        names = [model.name for model in registry().values() if able(model)]
+        raise UserError(
+            f"{name} cannot compute on device {device}; expected one of {', '.join(names)}. "
+            "Perform runs of other models first, without --device: finished runs are kept."
+        )
+
+
+def check_family(name: str, family: str) -> None:
+    """Check that a model solves problems of a family.
+
+    Raises
+    ------
+    UserError
+        If it does not.
+    """
+    if get(name).family != family:
+        names = [model.name for model in registry().values() if model.family == family]
+        raise UserError(
+            f"{name} is a {get(name).family} model and this is a {family} problem; "
+            f"models for it: {', '.join(names) or 'none yet'}."
+        )
