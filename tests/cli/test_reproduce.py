@@ -124,9 +124,10 @@ def test_failed_runs_keep_earlier_results(call, home, write):
     both = write("both", starts=2)
     assert call("reproduce", both)[0] == 0
     made = (home.results / "both" / "table.csv").read_text()
-    code, out, _ = call("reproduce", both, "--rerun", "all", "--time-limit", "1e-9")
+    code, out, err = call("reproduce", both, "--rerun", "all", "--time-limit", "1e-9")
     assert code == 1
     assert "both: 0 of 4 runs finished, 4 timeout" in out
+    assert err.count(": exceeded its limit of 1e-09 s; allow more by --time-limit, or ") == 4
     assert (home.results / "both" / "table.csv").read_text() == made
     assert {line["status"] for line in lines(home.results, "both")} == {"done"}
 

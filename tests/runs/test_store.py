@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from functools import cached_property
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from transferbench.errors import Doubt, UserError
 from transferbench.evidence.pages import write_pages
 from transferbench.experiments.batch import Batch
 from transferbench.runs import runner, store
-from transferbench.runs.record import Record, pack
+from transferbench.runs.record import ADVICE, Record, Status, pack
 from transferbench.runs.store import Store
 
 RECORD = Record(
@@ -41,6 +42,12 @@ tolerance: {value: 1.0, reason: none}
 
 
 FAILED = Record("generated/small", "m", {}, None, "failed", "why")
+
+
+def test_each_status_of_an_unfinished_run_has_advice():
+    assert ADVICE.keys() == set(get_args(Status))
+    assert [status for status, text in ADVICE.items() if not text] == ["done"]
+    assert (RECORD.failure, FAILED.failure) == ("", f"why; {ADVICE['failed']}")
 
 
 @pytest.mark.parametrize("record", [RECORD, FAILED])
