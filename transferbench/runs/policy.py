@@ -41,6 +41,8 @@ def decide(
 
     Parameters
     ----------
+    run
+        What is to be done.
     record
         The stored record of the run; None if there is none.
     facts

@@ -55,6 +55,10 @@ def run(
 
     Parameters
     ----------
+    runs
+        The runs; of equal ones one is performed.
+    settings
+        Where data and results are.
     n_jobs
         Runs at a time.
     limits

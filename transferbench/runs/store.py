@@ -165,6 +165,8 @@ class Store:
 
         Parameters
         ----------
+        path
+            The file.
         planned
             Runs with their records; an unfinished one gives way to a finished one of any file.
 
