@@ -70,7 +70,7 @@ verify: $(VENV)/.installed  ## Repeat every model's quickest committed run and c
 	$(BIN)/transferbench verify --jobs $(JOBS)
 
 restamp: $(VENV)/.installed  ## Prove that code since the commit BASE gives equal results; finished runs then stay current.
-	$(BIN)/python -m transferbench.evidence.restamp $(or $(BASE),$(error name a commit: make restamp BASE=HEAD~1))
+	$(BIN)/python -m transferbench.restamp $(or $(BASE),$(error name a commit: make restamp BASE=HEAD~1))
 
 report: $(VENV)/.installed  ## Write every result as a page: results/report/index.html.
 	$(BIN)/transferbench report

@@ -44,6 +44,8 @@ PARTS = {
     "api": {"models", "userdata", "tasks", "runs", "experiments", "choose", "evidence"},
     "estimators": {"userdata", "choose", "api"},
     "citing": {"models", "data", "datasets", "tasks", "experiments"},
+    "restamp": {"runs"},
+    "repeat_fits": {"runs"},
     "bundle": {"runs", "experiments", "evidence", "citing"},
 }
 

@@ -5,7 +5,7 @@ others. For a plug-in in a package it also covers every file of that package. Im
 single-file plug-in are not tracked, so its finished runs count as outdated; see `runs.policy`.
 
 A change that changes no result still changes fingerprints. `make restamp` proves that the new code
-equals the earlier, see `evidence.restamp`; runs of the earlier code then stay current.
+equals the earlier, see `restamp`; runs of the earlier code then stay current.
 """
 
 import ast
@@ -57,7 +57,7 @@ def fingerprint(path: Path) -> str:
 def first_equal(model: str, code: str) -> str:
     """Return the first fingerprint of a model's code that was proved equal to this one.
 
-    Without a proof in EQUAL_CODE (see `evidence.restamp`), it is the fingerprint itself.
+    Without a proof in EQUAL_CODE (see `restamp`), it is the fingerprint itself.
 
     Parameters
     ----------

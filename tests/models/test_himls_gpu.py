@@ -17,7 +17,7 @@ from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable, UserError
 from transferbench.models.multilabel import himls, himlsd
 from transferbench.runs import store, worker
-from transferbench.runs.record import Job, Limits, Run
+from transferbench.runs.record import Job, Limits, Record, Run
 from transferbench.tasks import BuiltTask, Task
 
 PARAMS = {
@@ -91,7 +91,7 @@ def test_a_record_names_the_gpu_and_uses_no_artefact_of_the_host(tmp_path, monke
     jobs = [
         Job(run, built, Limits(device=name), Folder(tmp_path, 2**20)) for name in ("cpu", "cuda")
     ]
-    host, gpu = (store.from_json(worker.perform(job, lambda line: None)) for job in jobs)
+    host, gpu = (Record.from_line(worker.run_job(job, lambda line: None)) for job in jobs)
     assert (host.status, gpu.status) == ("done", "done")
     assert gpu.versions == f"{host.versions}, cupy 14.2.0, Stand-in"
     assert gpu.identity == host.identity

@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT
 
 from transferbench import fingerprint
-from transferbench.evidence.restamp import variants
+from transferbench.restamp import variants
 from transferbench.runs.record import Record
 
 EXPERIMENT = """\
@@ -75,7 +75,7 @@ class Clone:
         path.write_text(text.replace(old, new))
 
     def restamp(self) -> subprocess.CompletedProcess[str]:
-        return self.python("transferbench.evidence.restamp", "HEAD~1")
+        return self.python("transferbench.restamp", "HEAD~1")
 
     @property
     def todo(self) -> int:
@@ -142,7 +142,7 @@ def test_a_new_name_keeps_runs_and_a_planted_change_does_not(clone):
 
 @pytest.mark.slow
 def test_a_commit_that_does_not_exist_is_one_line(clone):
-    ended = clone.python("transferbench.evidence.restamp", "no-such-commit")
+    ended = clone.python("transferbench.restamp", "no-such-commit")
     assert ended.returncode == 1
     assert ended.stderr.count("\n") == 1
     assert "no-such-commit" in ended.stderr

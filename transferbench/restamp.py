@@ -1,6 +1,6 @@
 """Prove that a change of code moved no result, so that finished runs stay current.
 
-    python -m transferbench.evidence.restamp HEAD~1        (make restamp BASE=HEAD~1)
+    python -m transferbench.restamp HEAD~1        (make restamp BASE=HEAD~1)
 
 A run is current while its line has the fingerprint of the present code (`runs.policy`). A change of
 code that moves no result, such as a new name, changes fingerprints, too. For each model whose code
