@@ -10,12 +10,14 @@ only parts of the package that rarely change. An input line is one of
 import hashlib
 import json
 import sys
+from contextlib import suppress
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 import transferbench
+from transferbench.errors import UserError
 from transferbench.measures import evaluate
 from transferbench.problem import Fit
 from transferbench.runs.record import Run
@@ -73,13 +75,19 @@ def repeat(run: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def codes(models: list[str]) -> dict[str, str]:
+    """Return the fingerprints of those of these models that this version has."""
+    found, none = {}, cast(Any, None)
+    for model in models:
+        with suppress(UserError):
+            found[model] = Run(none, model, {}, None).code
+    return found
+
+
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
     """Return the answer to a line; an error is {"error": its text}."""
     try:
-        if "codes" in asked:
-            none: Any = None
-            return {model: Run(none, model, {}, None).code for model in asked["codes"]}
-        return repeat(asked)
+        return codes(asked["codes"]) if "codes" in asked else repeat(asked)
     except Exception as error:  # it becomes the answer: the caller compares it
         return {"error": f"{type(error).__name__}: {error}"}
 

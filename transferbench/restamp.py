@@ -196,14 +196,15 @@ def prove(
         if "error" in code:
             raise UserError(f"the code of the models is not known: {code['error']}.")
     was = {model: fingerprint.first_equal(model, code) for model, code in was.items()}
-    changed = {model: code for model, code in was.items() if code != is_now[model]}
+    # A model that one version lacks cannot be compared.
+    changed = {model: was[model] for model in was.keys() & is_now if was[model] != is_now[model]}
     chosen = {
         model: variants((r for r in by_model[model] if r.equal_code == code), max_seconds)
         for model, code in changed.items()
     }
     bar = tqdm(total=sum(len(runs) for runs, _ in chosen.values()), leave=False, disable=None)
     with bar:
-        for model, (runs, skipped) in chosen.items():
+        for model, (runs, skipped) in sorted(chosen.items()):
             difference, same_scores = "" if runs else "no run to repeat", True
             for record in sorted(runs, key=lambda record: record.task):  # a task is loaded once
                 bar.set_description(model)
