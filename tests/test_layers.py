@@ -15,7 +15,7 @@ SMALL = {
     "errors": set(),
     "messages": set(),
     "problem": set(),
-    "fingerprint": set(),
+    "fingerprint": {"errors"},
     "plugins": {"messages"},
     "files": {"errors"},
     "strict_yaml": {"errors", "files"},

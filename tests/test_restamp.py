@@ -14,6 +14,7 @@ import pytest
 from conftest import ROOT
 
 from transferbench import fingerprint
+from transferbench.errors import UserError
 from transferbench.restamp import variants
 from transferbench.runs.record import Record
 
@@ -45,11 +46,11 @@ class Clone:
         shutil.copy(ROOT / "pyproject.toml", folder)
         (folder / "experiments").mkdir()
         (folder / "experiments" / "small.yaml").write_text(EXPERIMENT)
-        (folder / ".gitignore").write_text("/data/\n/results/\n__pycache__/\n")
+        (folder / ".gitignore").write_text("/data/\n__pycache__/\n.*.lock\n")
         self.git("init", "-q")
-        self.commit()
         done = self.python("transferbench", "--offline", "reproduce", "small")
         assert done.returncode == 0, done.stderr
+        self.commit()
 
     def git(self, *arguments: str) -> None:
         who = ("-c", "user.name=t", "-c", "user.email=t@example.org")
@@ -109,7 +110,7 @@ def test_a_new_name_keeps_runs_and_a_planted_change_does_not(clone):
         path.write_text(path.read_text().replace("document_groups", "groups_to_cluster"))
     assert clone.todo == 3
     ended = clone.restamp()
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert "commit the change" in ended.stderr
     clone.commit()
     ended = clone.restamp()
@@ -143,24 +144,30 @@ def test_a_new_name_keeps_runs_and_a_planted_change_does_not(clone):
 @pytest.mark.slow
 def test_a_commit_that_does_not_exist_is_one_line(clone):
     ended = clone.python("transferbench.restamp", "no-such-commit")
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert ended.stderr.count("\n") == 1
     assert "no-such-commit" in ended.stderr
+    ended = clone.python("transferbench.restamp", "--", "--quiet")
+    assert ended.returncode == 2
+    assert ended.stderr.count("\n") == 1
 
 
 def test_the_quickest_run_and_one_with_each_trait_are_chosen():
     quick = replace(RECORD, seconds=0.1)
     alike = replace(RECORD, seconds=0.2, seed=1)
+    large_task = replace(RECORD, seconds=0.25, documents={"a": 1000})
+    elsewhere = replace(RECORD, seconds=0.26, task="other/t")
     other = replace(RECORD, seconds=0.3, params={"k": 2, "start": "random"})
     middle = replace(RECORD, seconds=0.4, params={"k": 3})
     large = replace(RECORD, seconds=0.5, params={"k": 4})
     curve = replace(RECORD, seconds=0.6, curve={})
     domains = replace(RECORD, seconds=0.7, metrics={"a": {}, "b": {}})
     slow = replace(RECORD, seconds=99.0, params={"k": 2, "start": "svd"})
-    records = [slow, domains, curve, large, middle, other, alike, quick]
-    chosen, skipped = variants(records, max_seconds=10)
-    assert chosen == [quick, other, large, curve, domains]
-    assert skipped == ['start="svd"']
+    on_gpu = replace(RECORD, seconds=None, params={"k": 2, "start": "plsa"})
+    known = [quick, alike, large_task, elsewhere, other, middle, large, curve, domains, slow]
+    chosen, skipped = variants([on_gpu, *reversed(known)], max_seconds=10)
+    assert chosen == [quick, large_task, elsewhere, other, large, curve, domains]
+    assert skipped == ['start="plsa"', 'start="svd"']
 
 
 def test_proofs_are_read_by_model_and_code(tmp_path, monkeypatch):
@@ -176,7 +183,25 @@ def test_proofs_are_read_by_model_and_code(tmp_path, monkeypatch):
         asked = [("lr", "a"), ("lr", "b"), ("lr", "c"), ("lr", "d"), ("nmf", "b"), ("svm", "b")]
         found = [fingerprint.first_equal(*each) for each in asked]
         assert found == ["first", "first", "first", "d", "x", "b"]
-        assert fingerprint.is_first("lr", "first")
-        assert not fingerprint.is_first("lr", "x")
+        # Two branches proved the same in both directions, and were merged.
+        with file.open("a") as lines:
+            lines.write('\n{"models": {"lr": {"code": "c", "equal": "first"}}}\n')
+        fingerprint._equal_code.cache_clear()
+        assert len({fingerprint.first_equal("lr", code) for code in ("first", "a", "b", "c")}) == 1
+    finally:
+        fingerprint._equal_code.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "damaged", [b"<<<<<<< ours", b"{}", b"[]", b'{"models": {"lr": {"code": "b"}}}', b"\xff\xfe"]
+)
+def test_a_damaged_proof_is_named_in_one_line(tmp_path, monkeypatch, damaged):
+    file = tmp_path / "equal_code.jsonl"
+    file.write_bytes(b'{"models": {}}\n' + damaged + b"\n")
+    monkeypatch.setattr(fingerprint, "EQUAL_CODE", file)
+    fingerprint._equal_code.cache_clear()
+    try:
+        with pytest.raises(UserError, match=r"equal_code.jsonl:2: not a proof; restore it"):
+            fingerprint.first_equal("lr", "b")
     finally:
         fingerprint._equal_code.cache_clear()

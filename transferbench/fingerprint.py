@@ -17,6 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from transferbench.errors import UserError
+
 PACKAGE = Path(__file__).parent
 #: Proofs that code of models gives equal results, one a line.
 EQUAL_CODE = PACKAGE / "equal_code.jsonl"
@@ -55,37 +57,43 @@ def fingerprint(path: Path) -> str:
 
 
 def first_equal(model: str, code: str) -> str:
-    """Return the first fingerprint of a model's code that was proved equal to this one.
+    """Return the fingerprint that stands for all code of a model that was proved equal to this.
 
-    Without a proof in EQUAL_CODE (see `restamp`), it is the fingerprint itself.
+    The proofs are lines of EQUAL_CODE, see `restamp`. Without one, return the fingerprint itself.
 
-    Parameters
-    ----------
-    model
-        Name of the model.
-    code
-        Fingerprint of its code.
+    Raises
+    ------
+    UserError
+        If the file of proofs is damaged.
     """
-    known = _equal_code()
-    while (model, code) in known:  # two chains of proofs may have been joined
-        code = known[model, code]
-    return code
-
-
-def is_first(model: str, code: str) -> bool:
-    """Return True if other code of a model was proved equal to this one."""
-    return any(key[0] == model and first == code for key, first in _equal_code().items())
+    return _equal_code().get((model, code), code)
 
 
 @cache
 def _equal_code() -> dict[tuple[str, str], str]:
-    """Return the first fingerprint by model and fingerprint."""
-    proofs = map(json.loads, EQUAL_CODE.read_text(encoding="utf-8").splitlines())
-    return {
-        (model, proved["equal"]): proved["code"]
-        for proof in proofs
-        for model, proved in proof["models"].items()
-    }
+    """Return the first of equal fingerprints by model and fingerprint.
+
+    A proof says that two are equal, so the order of the lines does not matter but for which of them
+    is the first: branches may be merged.
+    """
+    parents: dict[tuple[str, str], str] = {}
+
+    def root(model: str, code: str) -> str:
+        while (model, code) in parents:
+            code = parents[model, code]
+        return code
+
+    lines = EQUAL_CODE.read_bytes().splitlines()
+    for number, line in enumerate(lines, start=1):
+        try:
+            for model, proved in json.loads(line)["models"].items() if line.strip() else ():
+                first, equal = root(model, proved["code"]), root(model, proved["equal"])
+                if first != equal:
+                    parents[model, equal] = first
+        except (ValueError, KeyError, TypeError, AttributeError):
+            remedy = "restore it by git checkout, or remove the line"
+            raise UserError(f"{EQUAL_CODE}:{number}: not a proof; {remedy}.") from None
+    return {(model, code): root(model, code) for model, code in parents}
 
 
 def imports(tree: ast.AST) -> list[str]:

@@ -55,13 +55,14 @@ def repeat(run: dict[str, Any]) -> dict[str, Any]:
     curve: list[Any] = []
 
     def watch(iteration: int, planned: int, scores: Any) -> None:
-        curve.append(evaluate(Fit(scores), truth))
+        if run["curve"]:
+            curve.append(evaluate(Fit(scores), truth))
 
     fit = transferbench.fit(
         run["model"],
         problem,
         seed=run["seed"] or 0,
-        watch=watch if run["curve"] else None,
+        watch=watch,
         **run["params"],
     )
     return {

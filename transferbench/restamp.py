@@ -5,8 +5,8 @@
 A run is current while its line has the fingerprint of the present code (`runs.policy`). A change of
 code that moves no result, such as a new name, changes fingerprints, too. For each model whose code
 differs from that of the commit BASE, this repeats some of its committed runs with both versions at
-the same time, on this machine: its quickest run, and the quickest run with each value of each
-parameter that may take another branch (see `variants`). If data, measures, decisions, objectives
+the same time, on this machine: its quickest run, and the quickest run with each trait that may take
+another branch (see `traits`). If data, measures, decisions, objectives
 after each iteration, curves and diagnostics are equal to the last digit, the present fingerprint is
 added to equal_code.jsonl as equal to that of the lines. No line of a run is changed: it keeps the
 code that made it. If anything differs, the model is named, and its runs stay outdated.
@@ -18,7 +18,9 @@ commit that is to be proved equal.
 from __future__ import annotations
 
 import json
+import math
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,9 +36,10 @@ from tqdm import tqdm
 
 from transferbench import fingerprint, settings
 from transferbench.errors import UserError
+from transferbench.files import write_text
 from transferbench.messages import counted
+from transferbench.runs import store
 from transferbench.runs.record import Record
-from transferbench.runs.store import Store
 
 #: Longest run to repeat, in seconds.
 MAX_SECONDS = 30.0
@@ -80,7 +83,8 @@ def traits(record: Record, extremes: Mapping[str, tuple[float, ...]]) -> set[str
     """Return the traits of a run that may lead its model into another branch of the code.
 
     They are each text, Boolean, list or missing value of a parameter, the smallest and the largest
-    number of a parameter, a curve, and the number of scored domains.
+    number of a parameter, the dataset, the number of digits of the number of scored documents, a
+    curve, and the number of scored domains.
 
     Parameters
     ----------
@@ -90,6 +94,8 @@ def traits(record: Record, extremes: Mapping[str, tuple[float, ...]]) -> set[str
         Smallest and largest number of each numeric parameter of the model.
     """
     present = {f"curve={record.curve is not None}", f"domains={len(record.metrics)}"}
+    present.add(f"dataset={record.task.partition('/')[0]}")
+    present.add(f"digits={len(str(max(record.documents.values(), default=0)))}")
     for name, value in record.params.items():
         if not _is_number(value) or value in extremes[name]:
             present.add(f"{name}={json.dumps(value)}")
@@ -108,7 +114,8 @@ def variants(records: Iterable[Record], max_seconds: float) -> tuple[list[Record
     max_seconds
         Longest run to repeat.
     """
-    known = sorted((r for r in records if r.seconds), key=lambda record: record.seconds or 0)
+    # A run without a time was made elsewhere, such as on a GPU: it is not repeated.
+    known = sorted(records, key=lambda record: record.seconds or math.inf)
     numbers: dict[str, list[float]] = {}
     for record in known:
         for name, value in record.params.items():
@@ -118,12 +125,12 @@ def variants(records: Iterable[Record], max_seconds: float) -> tuple[list[Record
     chosen, covered, skipped = [], set[str](), dict[str, None]()
     for record in known:
         new = traits(record, extremes) - covered
-        if new and (record.seconds or 0) <= max_seconds:
+        if new and record.seconds and record.seconds <= max_seconds:
             chosen.append(record)
             covered |= new
         elif new:
-            skipped |= dict.fromkeys(sorted(new))
-    return chosen, [trait for trait in skipped if trait not in covered]
+            skipped |= dict.fromkeys(new)
+    return chosen, sorted(skipped.keys() - covered)
 
 
 def _is_number(value: object) -> bool:
@@ -186,16 +193,26 @@ def prove(
         The two versions.
     max_seconds
         Longest run to repeat.
+
+    Raises
+    ------
+    UserError
+        If there are no records.
     """
     by_model: dict[str, list[Record]] = {}
     for record in records:
         if record.done and not record.model.endswith(".py"):
             by_model.setdefault(record.model, []).append(record)
+    if not by_model:
+        raise UserError("there are no committed runs; nothing can be repeated.")
     was, is_now = _both(before, now, {"codes": sorted(by_model)})
     for code in (was, is_now):
         if "error" in code:
             raise UserError(f"the code of the models is not known: {code['error']}.")
-    was = {model: fingerprint.first_equal(model, code) for model, code in was.items()}
+    was, is_now = (
+        {model: fingerprint.first_equal(model, code) for model, code in codes.items()}
+        for codes in (was, is_now)
+    )
     # A model that one version lacks cannot be compared.
     changed = {model: was[model] for model in was.keys() & is_now if was[model] != is_now[model]}
     chosen = {
@@ -251,27 +268,54 @@ def _shorten(value: Any, most: int = 120) -> str:
 
 
 @contextmanager
-def version(root: Path, commit: str) -> Iterator[Path]:
+def checked_out(root: Path, commit: str) -> Iterator[Path]:
     """Check a commit out into a temporary folder for the block.
 
-    Raises
-    ------
-    UserError
-        For an unknown commit, and if the checkout has uncommitted changes of code: a proof compares
-        two commits.
+    So nobody changes the code while it is compared.
     """
-    changed = _git(root, "status", "--porcelain", "--", "transferbench", "experiments")
-    if changed := changed.replace(" M transferbench/equal_code.jsonl", "").strip():
-        raise UserError(
-            f"{changed.split()[-1]} is not committed; commit the change, then prove it."
-        )
     with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder) / "base"
+        tree = Path(folder) / "tree"
         _git(root, "worktree", "add", "--quiet", "--detach", str(tree), commit)
         try:
             yield tree
         finally:
             _git(root, "worktree", "remove", "--force", str(tree))
+
+
+def commit_of(root: Path, name: str) -> str:
+    """Return the digits of a commit.
+
+    Raises
+    ------
+    UserError
+        For an unknown commit.
+    """
+    try:
+        digits = _git(root, "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}")
+    except UserError:
+        remedy = "name another; a shallow clone gets more by git fetch --unshallow"
+        raise UserError(f"{name}: no commit of this clone; {remedy}.") from None
+    return digits[:12]
+
+
+def check_committed(root: Path) -> None:
+    """Check that no code has uncommitted changes: a proof compares two commits.
+
+    Raises
+    ------
+    UserError
+        If a file has.
+    """
+    code = ("transferbench", "experiments", ":!transferbench/equal_code.jsonl")
+    if changed := _git(root, "status", "--porcelain", "--", *code):
+        file = changed.split()[-1]
+        raise UserError(f"{file} is not committed; commit the change, then prove it equal.")
+
+
+def committed_runs(root: Path) -> list[Record]:
+    """Return the records of the files of runs that git tracks."""
+    files = _git(root, "ls-files", "results/*/runs.jsonl").splitlines()
+    return [record for file in files for record in store.read(root / file).values()]
 
 
 def _git(root: Path, *arguments: str) -> str:
@@ -282,22 +326,17 @@ def _git(root: Path, *arguments: str) -> str:
     except FileNotFoundError:
         raise UserError("git is not installed; a proof compares two commits.") from None
     except subprocess.CalledProcessError as error:
-        why = error.stderr.strip().splitlines()[-1]
-        raise UserError(f"git {arguments[0]}: {why}; expected a commit of a clone.") from None
+        why = (error.stderr.strip().splitlines() or ["failed"])[-1]
+        raise UserError(f"git {arguments[0]}: {why}.") from None
 
 
 def line(proofs: Sequence[Proof], base: str, commit: str) -> str:
-    """Return the line of equal_code.jsonl for the models that were proved equal.
-
-    If the present code was proved equal to other code before, the code of `base` joins that.
-    """
-    models = {}
+    """Return the line of equal_code.jsonl for models that were proved equal."""
+    models: dict[str, dict[str, Any]] = {}
     for proof in proofs:
-        if not proof.difference:
-            first, equal = proof.base, proof.now
-            if fingerprint.is_first(proof.model, proof.now):
-                first, equal = equal, first
-            models[proof.model] = {"code": first, "equal": equal, "runs": proof.compared}
+        models[proof.model] = {"code": proof.base, "equal": proof.now, "runs": proof.compared}
+        if proof.skipped:
+            models[proof.model]["skipped"] = proof.skipped
     date = datetime.now(UTC).strftime("%Y-%m-%d")
     return json.dumps({"base": base, "commit": commit, "date": date, "models": models})
 
@@ -305,31 +344,44 @@ def line(proofs: Sequence[Proof], base: str, commit: str) -> str:
 @click.command()
 @click.argument("base")
 @click.option("--seconds", default=MAX_SECONDS, show_default=True, help="Longest run to repeat.")
-def main(base: str, seconds: float) -> None:
-    """Prove that the models' code gives the same results as that of the commit BASE."""
-    root, here = settings.checkout(), settings.load()
-    if root is None:
-        raise click.UsageError("run it in a clone: a proof compares two commits.")
+@click.option(
+    "--accept-skipped", is_flag=True,
+    help="Accept a model with a parameter's value whose runs all take longer than --seconds.",
+)  # fmt: skip
+def main(base: str, seconds: float, accept_skipped: bool) -> None:
+    """Prove that the models' code gives the same results as that of the commit BASE.
+
+    What is proved equal is added to equal_code.jsonl. The exit code is 1 if a model is not equal,
+    or not proved as its runs take too long.
+    """
+    root, data = settings.checkout(), settings.load().data.absolute()
     try:
-        with version(root, base) as tree:
-            commits = [_git(root, "rev-parse", "--short=12", name) for name in (base, "HEAD")]
-            records = [
-                r for of_file in Store(here.results).files.values() for r in of_file.values()
-            ]
-            data = here.data.absolute()
-            with closing(Fits(tree, data)) as before, closing(Fits(root, data)) as now:
-                proofs = list(_report(prove(records, before, now, seconds)))
+        if root is None:
+            raise UserError("run it in a clone: a proof compares two commits.")
+        check_committed(root)
+        commits = [commit_of(root, name) for name in (base, "HEAD")]
+        records = committed_runs(root)
+        with (
+            checked_out(root, commits[0]) as old_tree,
+            checked_out(root, commits[1]) as new_tree,
+            closing(Fits(old_tree, data)) as before,
+            closing(Fits(new_tree, data)) as now,
+        ):
+            proofs = list(_report(prove(records, before, now, seconds)))
+        equal = [p for p in proofs if not p.difference and (accept_skipped or not p.skipped)]
+        if equal:
+            earlier = fingerprint.EQUAL_CODE.read_text(encoding="utf-8").rstrip("\n")
+            lines = [*([earlier] if earlier else []), line(equal, *commits)]
+            write_text(fingerprint.EQUAL_CODE, "".join(f"{text}\n" for text in lines))
     except UserError as error:
-        raise click.ClickException(str(error)) from None
-    if equal := [proof for proof in proofs if not proof.difference]:
-        with fingerprint.EQUAL_CODE.open("a", encoding="utf-8") as file:
-            file.write(f"{line(proofs, *commits)}\n")
-    lines = sum(proof.lines for proof in equal)
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(2)
+    current = sum(proof.lines for proof in equal)
     repeated = sum(proof.compared for proof in proofs)
     click.echo(
         f"{counted(repeated, 'run')} of {counted(len(proofs), 'model')} with changed code repeated "
-        f"by {' and '.join(commits)}: {len(equal)} equal, so {lines:,} runs stay current; "
-        f"{len(proofs) - len(equal)} not equal"
+        f"by {' and '.join(commits)}: {len(equal)} equal, so {current:,} runs stay current; "
+        f"{len(proofs) - len(equal)} not proved"
     )
     if len(equal) < len(proofs):
         sys.exit(1)
@@ -342,9 +394,11 @@ def _report(proofs: Iterable[Proof]) -> Iterator[Proof]:
         what = f"NOT EQUAL: {proof.difference}" if proof.difference else scores
         click.echo(f"{proof.model}: {counted(proof.compared, 'run')} repeated: {what}")
         if proof.skipped:
-            click.echo(f"  not repeated, as too slow (--seconds): {', '.join(proof.skipped)}")
+            remedy = "not proved without --accept-skipped or more --seconds"
+            click.echo(f"  too slow to repeat, {remedy}: {', '.join(proof.skipped)}")
         yield proof
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # worktrees are removed
     main()

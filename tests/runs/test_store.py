@@ -200,6 +200,10 @@ def test_lines_of_another_process_survive_a_rewrite(home):
     stored.append(replace(RECORD, seed=10), path)
     stored.rewrite_in_order(path, {RECORD.run: RECORD})
     assert [record.seed for record in store.read(path).values()] == [0, 7, 8, 9, 10]
+    newer = replace(RECORD, finished="2026-01-05T00:00:00Z", seconds=9.0)
+    Store(home.results).append(newer, path)
+    stored.rewrite_in_order(path, {RECORD.run: RECORD})
+    assert store.read(path)[RECORD.identity].seconds == 9.0
 
 
 def test_the_last_finished_record_of_any_file_is_taken_and_a_curve_comes_first(home):

@@ -73,7 +73,10 @@ def reproduce_batch(batch: Batch, settings: Settings, execution: Execution) -> i
 
 
 def _show(batch: Batch, execution: Execution) -> None:
-    """Print what would run, a line for each experiment."""
+    """Print what would run, a line for each experiment, and why."""
+    from transferbench.messages import counted
+    from transferbench.runs.policy import OUTDATED, REASONS
+
     expected, sentence, _ = batch.forecast(execution.rerun)
     lines = [["experiment", "done", "to run", "minutes of one core"]]
     for pending in batch.pending:
@@ -83,8 +86,8 @@ def _show(batch: Batch, execution: Execution) -> None:
         lines.append([pending.name, *counts, f"{one.seconds / 60:.1f}{unknown}"])
     echo_table(lines)
     echo(sentence)
-    if execution.rerun != "outdated":
-        return
-    kept = batch.forecast("missing")[0]["finished"].sum() - expected["finished"].sum()
-    if kept:
-        echo(f"{kept:.0f} of these runs have results of older code; --rerun missing keeps them.")
+    for reason, count in batch.reasons.most_common():
+        if reason:
+            echo(f"{counted(count, 'run')} {REASONS[reason]}")
+    if execution.rerun == "outdated" and batch.reasons.keys() & OUTDATED:
+        echo("--rerun missing keeps results of other code and data.")

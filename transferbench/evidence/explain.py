@@ -236,7 +236,7 @@ def since(cell: Cell, data: str) -> dict[str, str]:
         if n and v != present_versions.get(n)
     ]
     try:
-        code = cell.records[0].run.code
+        code = cell.records[0].run.equal_code
     except UserError:  # the file of the model is elsewhere
         code = "unknown"
     made_by = {record.equal_code for record in cell.records if record.code}

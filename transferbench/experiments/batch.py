@@ -208,6 +208,7 @@ class Batch:
         plan = pd.DataFrame([run.identity[:3] for run in runs], columns=spent.columns[:3])
         plan["experiment"] = [self.first_of[run].name for run in runs]
         reasons = runner.reasons(runs, self.settings, self.store, self.file_of, rerun)
+        self.reasons = Counter(reasons)
         plan["todo"] = [reason != "" for reason in reasons]
         plan["finished"] = ~plan["todo"]
         same = ["task", "model", "params"]

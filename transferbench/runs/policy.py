@@ -25,6 +25,8 @@ REASONS: dict[Reason, str] = {
     "untracked code": "to run: its code is in a file of yours and may have changed",
     "other data": "to run: its data have changed",
 }
+#: Reasons to make a finished run again.
+OUTDATED: set[Reason] = {"other code", "untracked code", "other data"}
 
 
 def decide(
@@ -60,7 +62,7 @@ def decide(
         return "no curve"
     if rerun == "missing" or published:
         return ""
-    if record.equal_code != run.code:
+    if record.equal_code != run.equal_code:
         return "other code"
     if facts is not None and record.data != facts.key:
         return "other data"

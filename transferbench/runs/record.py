@@ -96,13 +96,14 @@ class Run:
 
     @property
     def code(self) -> str:
-        """Fingerprint of the code of model and measures, and of what they import.
-
-        Of code that was proved equal to earlier code, it is the fingerprint of the first.
-        """
+        """Fingerprint of the code of model and measures, and of what they import."""
         parts = models.code(self.model), fingerprint(PACKAGE / "measures.py")
-        code = hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
-        return first_equal(self.model, code)
+        return hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
+
+    @property
+    def equal_code(self) -> str:
+        """The first fingerprint that was proved equal to `code`, or `code` itself."""
+        return first_equal(self.model, self.code)
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,7 @@ class Record:
 
     @property
     def equal_code(self) -> str:
-        """The first fingerprint that was proved equal to `code`; see `Run.code`."""
+        """The first fingerprint that was proved equal to `code`, or `code` itself."""
         return first_equal(self.model, self.code)
 
     @property

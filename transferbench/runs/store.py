@@ -111,7 +111,7 @@ class Store:
         self._others = [path for folder in folders for path in sorted(folder.glob(f"*/{NAME}"))]
         self._committed = list(committed)
         self._others += self._committed
-        self._read_at: dict[Path, tuple[int, int] | None] = {}
+        self._read_at: dict[Path, tuple[int, int, int] | None] = {}
 
     @cached_property
     def files(self) -> dict[Path, dict[Identity, Record]]:
@@ -183,7 +183,10 @@ class Store:
                 run.identity: record if record.done else self.get(run, path) or record
                 for run, record in planned.items()
             }
-            records |= {key: each for key, each in former.items() if key not in records}
+            for identity, record in former.items():
+                ours = records.setdefault(identity, record)
+                if record.done and record.finished > ours.finished:  # of another process
+                    records[identity] = record
             text = "".join(f"{record.line}\n" for record in records.values())
             if not path.is_file() or path.read_bytes() != text.encode():
                 write_text(path, text)
@@ -208,9 +211,9 @@ class Store:
         return read(path, repair=True)
 
 
-def _version(path: Path) -> tuple[int, int] | None:
-    """Return size and time of a file, by which a change shows; None if there is none."""
+def _version(path: Path) -> tuple[int, int, int] | None:
+    """Return inode, size and time of a file, by which a change shows; None if there is none."""
     with suppress(OSError):
         found = path.stat()
-        return found.st_size, found.st_mtime_ns
+        return found.st_ino, found.st_size, found.st_mtime_ns
     return None
