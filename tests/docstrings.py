@@ -6,6 +6,7 @@ file adds what numpydoc does not know:
 - Fields of a dataclass are its parameters.
 - A docstring without a section `Parameters` states all in sentences; one with it has every one.
 - The arguments that every model and every dataset gets are described once, in the documentation.
+- A parameter is not described in a sentence of the form "name: text".
 """
 
 from __future__ import annotations
@@ -24,11 +25,10 @@ COMMON = {
     "build": {"task", "files", "**options"},
     "_read": {"task", "files"},
 }
-#: Parts whose sections do not yet describe every parameter, or describe other things.
-INCOMPLETE = re.compile(
-    r"transferbench/models/multilabel/"
-    r"|transferbench/(?:core/(?:losses|plsa)|data/problems)\.py"
-)
+#: The start of a line or a sentence of the form "name: text" or "name, name: text".
+PROSE = re.compile(r"(?:^|[.;] )\s*(\w+(?:(?:, | and )\w+)*): \S", re.MULTILINE)
+#: Files that still have such sentences.
+WITH_PROSE = ("runs/local.py", "runs/worker.py")
 
 
 class Validator(validate_docstrings.AstValidator):
@@ -45,12 +45,24 @@ class Validator(validate_docstrings.AstValidator):
     @property
     def parameter_mismatches(self) -> list[tuple[str, str]]:
         """Faults of the section `Parameters`: all but those that are missing on purpose."""
-        if not self.doc_parameters or INCOMPLETE.search(Path(self.source_file_name).as_posix()):
-            return []
+        prose = self._described_in_prose()
+        if not self.doc_parameters:
+            return prose
         missing = set(self.signature_parameters) - set(self.doc_all_parameters)
         common = COMMON.get(getattr(self.node, "name", ""), set())
         faults: list[tuple[str, str]] = super().parameter_mismatches
-        return [fault for fault in faults if fault[0] != "PR01" or not missing <= common]
+        return prose + [fault for fault in faults if fault[0] != "PR01" or not missing <= common]
+
+    def _described_in_prose(self) -> list[tuple[str, str]]:
+        """Return a fault for each parameter that a sentence "name: text" describes."""
+        if Path(self.source_file_name).as_posix().endswith(WITH_PROSE):
+            return []
+        parameters = {name.lstrip("*") for name in self.signature_parameters}
+        starts = PROSE.findall(self.raw_doc)
+        found = parameters.intersection(re.findall(r"\w+", " ".join(starts)))
+        return [
+            ("PR01", f"Parameter {name!r} is described in a sentence") for name in sorted(found)
+        ]
 
 
 def _fields(node: ast.ClassDef, module: ast.AST) -> tuple[str, ...]:

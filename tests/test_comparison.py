@@ -41,9 +41,14 @@ def large(source: int = 500, target: int = 500, classes: int = 2, features: int 
 
 
 def table(true: list[int], **decisions: list[list[int]]) -> dict[str, dict]:
-    """Return by model the line of the table; true: −1 for a document without a label.
+    """Return by model the line of the table.
 
-    decisions: by model the classes of the four documents of the target, by seed.
+    Parameters
+    ----------
+    true
+        Classes of the four documents of the target; −1 for one without a label.
+    **decisions
+        By model, the classes that it decides on, by seed.
     """
     Y = np.array([np.zeros(2) if y < 0 else np.eye(2)[y] for y in true])
     truth = replace(

@@ -15,9 +15,9 @@ from pathlib import Path
 import click
 
 import transferbench
-from transferbench import datasets, estimators, measures, models, parameters
+from transferbench import datasets, estimators, measures, models, parameters, tasks
 from transferbench.cli import main
-from transferbench.experiments.schema import Schema
+from transferbench.experiments.schema import Schema, StrictModel
 from transferbench.runs.record import Record
 
 FILE = Path(__file__).with_name("public_names.txt")
@@ -44,8 +44,13 @@ def lines() -> Iterator[str]:
         if module.__name__.startswith("transferbench."):
             yield f"dataset {name} {' '.join(parameters.schema(module.build))}"
             yield f"tasks {name} {' '.join(sorted(module.TASKS))}"
+    yield f"options tasks {' '.join(tasks.SUBSAMPLE)} {tasks.ORDER.name}"
     yield f"measures all {' '.join(sorted(measures.SCORES))}"
     yield f"keys experiment {' '.join(sorted(Schema.model_fields))}"
+    for part in sorted(
+        set(StrictModel.__subclasses__()) - {Schema}, key=lambda part: part.__name__
+    ):
+        yield f"keys experiment.{part.__name__} {' '.join(sorted(part.model_fields))}"
     yield f"keys runs.jsonl {' '.join(field.name for field in dataclasses.fields(Record))}"
 
 

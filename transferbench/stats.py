@@ -5,12 +5,12 @@ two errors: that of the random starts, from the differences by seed, and that of
 documents, from the differences by document (`paired_error`), if it is known. Their variances add.
 The mean of all rows has the same two: that of the rows' means by seed, and the mean of the rows'
 document errors, which no standard error of the mean exceeds, whatever documents the rows share.
-That a number of rows is ahead is tested by their ordered p, multiplied by the number of rows that
-may be behind plus one (Benjamini and Heller, Biometrics 2008), which needs no independence either.
+To test that at least r of n rows are ahead, multiply the r-th smallest p by n − r + 1 (Benjamini
+and Heller, Biometrics 2008). This needs no independence of the rows either.
 
-An experiment with units asks what holds beyond its rows. Its units, each with the mean of its rows,
-are independent, its rows are not: an average is tested by all changes of the units' signs, a
-majority by the sign test. k units cannot give a p below 2⁻ᵏ.
+A claim of an experiment with units generalises to units. Units are taken as independent; rows of
+one unit are not. Each unit has the mean of its rows. An average is tested by changes of the units'
+signs, a majority by the sign test. The p of k units is at least 2⁻ᵏ.
 
 Two frames hold what is compared, with the same index: comparison, unit and row. `differences` has a
 column for each seed: the difference of two methods, above 0 if it is as claimed, NaN if the row has
@@ -21,7 +21,7 @@ error
 identical
     True if the two methods have the same values on every row of the experiment.
 n_pairs
-    The number of pairs of which this one is the least favourable.
+    Number of pairs that were searched; the Bonferroni factor.
 """
 
 from __future__ import annotations
@@ -195,6 +195,8 @@ def decide(
 ) -> pd.DataFrame:
     """Decide on a claim and on its contrary for each comparison.
 
+    Over units, an average that is below what matters gives p = 1 without a test.
+
     Parameters
     ----------
     differences, rows
@@ -281,7 +283,9 @@ def sign_flip_p(values: np.ndarray) -> float:
     """Return the one-sided p of a mean by a permutation test that changes the signs.
 
     It is the share of all changes of signs whose mean is at least the observed one. It is exact if
-    the values are independent and symmetric about 0.
+    the values are independent and symmetric about 0. For more than 16 values SciPy draws N =
+    `MAX_FLIPS` changes at random; p is then (count + 1) / (N + 1), where count is the number of
+    drawn means that are at least the observed one.
 
     Parameters
     ----------

@@ -132,7 +132,21 @@ def measure(
     rounds: int,
     iterations: int = ITERATIONS,
 ) -> dict[str, float]:
-    """Return seconds of an iteration and their ratios; machine: bytes and operations a second."""
+    """Return seconds of an iteration and their ratios.
+
+    Parameters
+    ----------
+    name
+        Name of the model.
+    problem, truth
+        The task.
+    machine
+        Bytes and operations a second.
+    rounds
+        Number of times that each fit is measured.
+    iterations
+        Iterations of a fit.
+    """
     k, _ = MODELS[name]
     stacked = sp.csr_matrix(sp.vstack([d.X for d in problem.domains]), dtype=np.float32)
     problem = problem_of(name, problem, truth)

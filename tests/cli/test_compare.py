@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import strict_json
-from own_documents import read_csv, sentences, write_csv, write_several
+from user_documents import read_csv, sentences, write_csv, write_several
 
 from transferbench import api
 from transferbench.choose import advice, compare, fits

@@ -8,7 +8,7 @@ import random
 from pathlib import Path
 
 import pytest
-from own_documents import read_csv, sentences, write_csv, write_several
+from user_documents import read_csv, sentences, write_csv, write_several
 
 USED = ("documents: ", "options: ", "shares by ")
 FILES = ("--source", "s.csv", "--target", "t.csv", "--target", "u.csv")

@@ -36,7 +36,19 @@ READ = ("gtl-table3", "gtl-figure2c")
 
 
 class Block(NamedTuple):
-    """A block of a page: its first line there, language and text; parsed: not to be run."""
+    """A block of a page.
+
+    Parameters
+    ----------
+    line
+        Its first line in the page.
+    kind
+        Its language.
+    text
+        Its text.
+    parsed
+        True if it is parsed and not run.
+    """
 
     line: int
     kind: str

@@ -51,7 +51,7 @@ def runs(
 ):
     """Runs of {(row, column) or column, with x in a sweep: per cent at each seed, or one}.
 
-    more: by column other fields of its records.
+    Other fields of the records of a column follow as arguments, by column.
     """
     counts = {"target": documents} if documents else {}
 
@@ -303,7 +303,7 @@ def test_signs_of_many_units_are_drawn_at_random(monkeypatch):
 
 @pytest.mark.parametrize(("share", "seeds_error"), [(0.95, 0.1), (1.0, 1.0)])
 def test_claims_about_fixed_rows_hold_their_level(share, seeds_error):
-    """share: of the documents' noise, whose error is 1, that all rows have in common."""
+    """All rows have a share of the documents' noise in common; its error is 1."""
     rng, rows, n = np.random.default_rng(1), [], 200
     for i in range(n):
         common = rng.normal()

@@ -49,9 +49,16 @@ variants:
 
 
 def cells(values=VALUES, text=TEXT, agreement=None):
-    """Return an experiment and its cells; `values` are by row, or by row of the file.
+    """Return an experiment and its cells.
 
-    agreement: by row, what the consensus says of it.
+    Parameters
+    ----------
+    values
+        Values by row, or by row of the file.
+    text
+        The experiment file.
+    agreement
+        By row, the agreement of the consensus.
     """
     file = experiments.read(text, Path("choice.yaml"))
     records = {}

@@ -18,7 +18,8 @@ K, P, ITERATIONS = 5, 3, 7
 def algorithm_1(problem, seed, lam, gamma, at) -> Objective:
     """Return the objective of eqs. 7–10 after its updates, X_π features × documents.
 
-    at: normalise after the updates of a domain, as in Algorithm 1, or after each update.
+    With `at` "domain" columns are scaled after the updates of a domain, as in Algorithm 1; else
+    after each update.
     """
     rng = np.random.default_rng(seed)
     model = Objective({"H": rng.random((K, len(problem.classes)))}, [])

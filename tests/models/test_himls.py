@@ -27,7 +27,7 @@ class Equations:
     """
 
     def __init__(self, coupling: str | None = None):
-        """coupling: of HiMLSD; None for HiMLS."""
+        """Take the coupling of HiMLSD, or None for HiMLS."""
         self.coupling = coupling
 
     def parts(self, X, fitted):

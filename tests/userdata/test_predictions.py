@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from own_documents import SOURCE, TARGET, make_documents
+from user_documents import SOURCE, TARGET, make_documents
 
 from transferbench.measures import normalize_scores
 from transferbench.problem import Fit

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from own_documents import (
+from user_documents import (
     CAT,
     SEA,
     SOURCE,

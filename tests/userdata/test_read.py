@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from own_documents import write_csv, write_jsonl
+from user_documents import write_csv, write_jsonl
 
 from transferbench.errors import UserError
 from transferbench.userdata.documents import DomainFiles, ReadOptions, check_files

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from own_documents import CAT, SEA, make_documents, write_csv
+from user_documents import CAT, SEA, make_documents, write_csv
 
 from transferbench.choose.fits import choose_family
 from transferbench.errors import UserError

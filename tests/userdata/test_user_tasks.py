@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 import yaml
-from own_documents import CAT, SEA, SOURCE, TARGET, write_csv
+from user_documents import CAT, SEA, SOURCE, TARGET, write_csv
 
 import transferbench
 from transferbench import tasks

@@ -9,7 +9,7 @@ import click
 from transferbench.cli._terminal import echo, echo_table
 
 
-@click.command()
+@click.command(short_help="Check which printed accuracies are single runs or copies.")
 @click.argument("names", nargs=-1, metavar="[EXPERIMENT | FILE.csv]...")
 def command(names: tuple[str, ...]) -> None:
     """Check which printed accuracies are single runs, on how many documents, and which are copied.

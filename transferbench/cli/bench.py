@@ -14,7 +14,7 @@ from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
 
 
-@click.command()
+@click.command(short_help="Rank a model among the methods of a suite of tasks.")
 @click.argument("model", shell_complete=completing(model_names))
 @click.option(
     "--suite", required=True, metavar="EXPERIMENT", shell_complete=completing(experiment_names),

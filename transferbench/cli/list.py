@@ -19,7 +19,7 @@ OTHER_FORM = re.compile(r"(embedded|generated|dtl|dai)/.*|gtl/.*-bydate|.*-rebui
 Listed = dict[str, Any]
 
 
-@click.command()
+@click.command(short_help="List models, tasks and experiments.")
 @click.argument("what", default="all", shell_complete=completing(lambda: KINDS))
 @click.argument("text", default="")
 @click.option("--all", "everything", is_flag=True, help="Each task, also other forms of tasks.")

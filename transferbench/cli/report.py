@@ -7,7 +7,7 @@ from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
 
-@click.command()
+@click.command(short_help="Write every result as a page, with an index.")
 @click.pass_obj
 def command(settings: Settings) -> None:
     """Write every result as a page: report/index.html, and a page for each experiment.

@@ -11,7 +11,7 @@ from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
 
 
-@click.command()
+@click.command(short_help="Make some finished runs again, and compare.")
 @click.argument(
     "names", nargs=-1, metavar="[EXPERIMENT | FILE.zip]...",
     shell_complete=completing(experiment_names),

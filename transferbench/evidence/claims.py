@@ -3,11 +3,11 @@
 The tests (see `stats`) are fixed by the kind of predicate, before anything is run. A claim on every
 row holds if the test of every row is significant; it fails if one row shows the contrary. A claim
 on some row holds if one row's test is significant; it fails if every row shows the contrary. A
-claim on most rows holds if the tests of more than half are significant, one on their average if the
-test of the mean is; with units, both are tested over these. Where one of several tests is enough,
-they share the significance level. A difference that is smaller than what matters, one without a
-known error, and one between identical columns decide nothing. Otherwise, or if runs are missing,
-the claim is undetermined.
+claim on most rows holds if the tests of more than half of the rows are significant. A claim on
+their average holds if the test of the mean is significant. If the rows have units, both are tested
+over the units. Where one of several tests is enough, they share the significance level. A
+difference that is smaller than what matters, one without a known error, and one between identical
+columns decide nothing. Otherwise, or if runs are missing, the claim is undetermined.
 """
 
 import math
@@ -225,7 +225,10 @@ def judge(
 def _judge(
     experiment: Experiment, cells: Sequence[Cell], claim: Claim, others: Others
 ) -> ClaimResult:
-    """Judge a claim. One comparison suffices for it to hold on some row, and else to fail."""
+    """Judge a claim.
+
+    For `some`, one significant comparison makes the claim hold. Otherwise one makes it fail.
+    """
     matters = claim.matters_on(_compares_ratios(claim, experiment), experiment.spec.scale_max)
     rows = [
         row
@@ -245,13 +248,15 @@ def _judge(
     over_units = extent in ("most", "average") and all(row.unit for row in rows)
     decisions = stats.decide(differences, tests, extent, matters, over_units)
     # Bonferroni: multiply p by the number of comparisons if one of them suffices.
-    needed, enough, side = (any, all, "for_") if extent == "some" else (all, any, "against_")
-    shared = decisions.filter(like=side)
+    holds_if, fails_if, corrected_side = (
+        (any, all, "for_") if extent == "some" else (all, any, "against_")
+    )
+    shared = decisions.filter(like=corrected_side)
     decisions[shared.columns] = shared.mul(len(shared)).clip(upper=1.0)
     outcome: Outcome = "undetermined"
-    if needed(decisions["for_p"] <= ALPHA):
+    if holds_if(decisions["for_p"] <= ALPHA):
         outcome = "holds"
-    elif enough(decisions["against_p"] <= ALPHA):
+    elif fails_if(decisions["against_p"] <= ALPHA):
         outcome = "fails"
     means, n_units = tests["mean"], 0
     if over_units:

@@ -16,7 +16,10 @@ from transferbench.problem import Fit, Problem
 def fit(problem: Problem, *, shrinkage: Weight = 0.0) -> Fit:
     """Return negative squared distances (n, c), up to a constant for each document.
 
-    shrinkage: number of documents at the origin that are added to every class.
+    Parameters
+    ----------
+    shrinkage
+        Number of documents at the origin that are added to every class.
     """
     sums = sum(np.asarray(domain.X.T @ domain.Y) for domain in problem.sources)
     size = sum(domain.Y.sum(axis=0) for domain in problem.sources) + shrinkage

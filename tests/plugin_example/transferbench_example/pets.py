@@ -29,7 +29,13 @@ VETS = {
 def build(
     task: str, files: dict[str, Path], *, weighting: Weighting = "tf-idf"
 ) -> tuple[Problem, Truth]:
-    """Build the task. weighting: see `transferbench.data.text.weight`."""
+    """Build the task.
+
+    Parameters
+    ----------
+    weighting
+        See `transferbench.data.text.weight`.
+    """
     domains = {"owners": OWNERS, "vets": VETS}
     classes = tuple(OWNERS)
     texts = [text for domain in domains.values() for c in classes for text in domain[c]]

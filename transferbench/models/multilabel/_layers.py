@@ -199,6 +199,8 @@ def make_layer(data: Data, R: np.ndarray, C: list[np.ndarray]) -> Layer:
 
     Parameters
     ----------
+    data
+        Data of the layer.
     R
         (n, p) rows of all tasks, one below the other.
     C
@@ -224,10 +226,18 @@ def train(
     start: tuple[np.ndarray, list[np.ndarray]],
     on_sweep: OnSweep | None = None,
 ) -> np.ndarray:
-    """Run Algorithm 1 with the labels of the rows that are seen (n,); return scores (n, m).
+    """Run Algorithm 1 with the labels of the rows that are seen; return scores (n, m).
 
     Parameters
     ----------
+    documents
+        All documents.
+    seen
+        (n,) bool, the rows whose labels are used.
+    loss
+        Least squares or divergence.
+    plan
+        Sizes and sweeps of the layers.
     weights
         (α, β).
     start
@@ -293,11 +303,22 @@ def fit_stack(
 
     Parameters
     ----------
+    problem
+        The problem.
     documents
         Those of the problem.
+    loss
+        Least squares or divergence.
+    plan
+        Sizes and sweeps of the layers.
     weights
-        Pairs (α, β); the one with the best example-based F₁ on a validation_fraction of the seen
-        rows is used.
+        Pairs (α, β); the one with the best example-based F₁ on the validation rows is used.
+    validation_fraction
+        Fraction of the seen rows that are held out to choose the pair.
+    ensure_one_label
+        Give a document without a label its best one.
+    watch
+        Called after each sweep of the last phase; None for no call.
 
     Raises
     ------

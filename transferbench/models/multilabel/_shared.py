@@ -27,13 +27,17 @@ def best_setting(
 
     Parameters
     ----------
-    Y
-        (n, m) 0/1 labels of the rows that are seen (n,).
-    folds
-        Rows, held out one fold at a time.
+    settings
+        The settings to choose from; a single one is returned without a trial.
     predict
         predict(setting, train_mask) returns scores (n, m); it may use only the labels of the rows
         in train_mask (n,). It is called for all settings of a fold before the next fold.
+    Y
+        (n, m) 0/1 labels.
+    seen
+        (n,) bool, the rows whose labels may be used.
+    folds
+        Rows, held out one fold at a time.
     """
     if len(settings) == 1:
         return settings[0]
@@ -55,11 +59,17 @@ def tuned_fit(
 ) -> Fit:
     """Return the scores of the setting that cross-validation chooses, trained on all seen rows.
 
-    The seen rows are divided at random, always alike, into `FOLDS` folds. predict(setting, Y,
-    train_mask) returns scores (n, m) of all documents; Y (n, m) is zero outside train_mask (n,).
+    The seen rows are divided at random, always alike, into `FOLDS` folds.
 
     Parameters
     ----------
+    problem
+        The problem.
+    settings
+        The settings to choose from; a single one is used without cross-validation.
+    predict
+        predict(setting, Y, train_mask) returns scores (n, m) of all documents; Y (n, m) is zero
+        outside train_mask (n,).
     ensure_one_label
         Give a document without a label its best one.
 

@@ -90,8 +90,12 @@ def solve(
         V matrices (N, d_v).
     Y
         (N, m) labels minus their means, zero on unseen rows.
+    seen
+        (N,) bool, the rows whose labels are used.
     penalty
         (m, m) between the columns of W_v.
+    mu
+        μ: weight of the agreement of the views.
 
     Raises
     ------

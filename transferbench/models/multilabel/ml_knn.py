@@ -76,6 +76,12 @@ def posterior(
         (N, n), see `neighbours`.
     label
         (n, m) bool, the labels of the seen documents.
+    seen
+        (N,) bool, the documents whose labels are known.
+    k
+        Number of neighbours.
+    s
+        Smoothing: number added to each count.
     """
     C = near @ label.astype(int)
     n, m = label.shape

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import make_problem
-from own_documents import SOURCE, make_documents
+from user_documents import SOURCE, make_documents
 
 import transferbench
 from transferbench.problem import Domain, Fit
@@ -17,7 +17,7 @@ from transferbench.userdata.load import documents_problem
 
 
 def decide(decided, *, classes=2, source=None, params=()):
-    """Return the doubts about decisions (n,) of the one target; source: labels of the source."""
+    """Return the doubts about decisions (n,) of the one target; `source` has labels."""
     problem, _ = make_problem(documents=len(decided), classes=classes)
     if source is not None:
         first = replace(problem.domains[0], Y=np.eye(classes)[source])

@@ -19,7 +19,14 @@ COMMON = "the a of and on with some many often never"
 def sentences(seed: int, labels: list[str] | int, shift: int) -> list[tuple[str, str]]:
     """Return texts of four words of their class and two common ones, and their labels.
 
-    labels: or how many, in turn. shift: selects the words of the class.
+    Parameters
+    ----------
+    seed
+        Seed of the random words.
+    labels
+        Labels of the texts, or how many texts; then cat and sea take turns.
+    shift
+        Index of the first word of a class that is used.
     """
     rng = random.Random(seed)
     if isinstance(labels, int):
