@@ -152,7 +152,7 @@ def from_cells(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     return Board(experiment, table, dict(corpus.value_counts(sort=False)), added, sorted(left_out))
 
 
-def table(board: Board) -> Table:
+def standings_table(board: Board) -> Table:
     """Return the standings, a row for each method; those that the experiment adds have a mark."""
     unit = board.experiment.spec.value_unit
 
@@ -191,7 +191,7 @@ def page(board: Board) -> Page:
     suite, legend = words("suite", board, spec), words("board", board, spec)
     if board.left_out:
         legend += f" Not ranked, as runs are on other data: {', '.join(board.left_out)}."
-    return Page(experiment.name, "board", [suite, table(board), legend, picture])
+    return Page(experiment.name, "board", [suite, standings_table(board), legend, picture])
 
 
 def draw(board: Board, folder: Path) -> Path:

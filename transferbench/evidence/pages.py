@@ -116,9 +116,9 @@ class Evidence:
         ]
 
     @property
-    def problems(self) -> list[str]:
+    def without_verdict(self) -> list[str]:
         """Reasons why cells have no verdict."""
-        return tables.problems(self.experiment, self.cells_and_averages)
+        return tables.without_verdict(self.experiment, self.cells_and_averages)
 
     def pages(self) -> dict[str, Page]:
         """Return the pages by name of the file, the main one first."""
@@ -215,7 +215,7 @@ class Evidence:
         parts = {
             "Notes": self.notes,
             "Methods and settings": methods(self.experiment),
-            "Without a verdict": self.problems,
+            "Without a verdict": self.without_verdict,
         }
         return [Section(title, [items], folded=True) for title, items in parts.items() if items]
 

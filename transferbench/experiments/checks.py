@@ -174,6 +174,8 @@ def _check_row(spec: Schema, label: str, more_domains: Collection[str], errors: 
         domains = tasks.documents(row.data())
         named = [row.domain] if row.domain and domains else []
         errors.check_known("domain", named, [*domains, *more_domains], *keys, "domain")
+        for column in spec.columns.values():
+            models.check_labelled(column.model, 0 if column.task else row.data().labelled)
 
 
 def _check_column(spec: Schema, label: str, column: Column, errors: ErrorList) -> None:
@@ -181,7 +183,7 @@ def _check_column(spec: Schema, label: str, column: Column, errors: ErrorList) -
     keys = ("columns", label)
     with errors.at(*keys, "task"):
         if column.task:
-            tasks.Task.parse(column.task)
+            models.check_labelled(column.model, tasks.Task.parse(column.task).labelled)
     for row in spec.rows.values() if column.options else ():
         with errors.at(*keys, "options"):
             row.data(column)

@@ -283,7 +283,7 @@ class Levels(StrictModel):
     column: str
 
 
-class Regret(StrictModel):
+class RegretSpec(StrictModel):
     """Judge each column as the choice for every row, without labels of the target.
 
     The candidates for the best column are all but controls and those combined.
@@ -592,7 +592,7 @@ class Schema(StrictModel):
     published_repeats: Repeats | None = None
     tolerance: Annotated[tuple[Tolerance, ...], ONE_OR_MORE] = ()
     figure: Figure | None = None
-    regret: Regret | None = None
+    regret: RegretSpec | None = None
     notes: tuple[str, ...] = ()
     units: Literal["task", "corpus", "group"] | None = None
     claims: tuple[Claim, ...] = ()
