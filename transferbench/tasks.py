@@ -122,7 +122,9 @@ class Task:
     @property
     def labelled(self) -> int:
         """The number of documents of each target whose labels are seen, and which are scored."""
-        return int(self.subsample_options.get("labelled", 0))
+        labelled = self.subsample_options.get("labelled", 0)
+        assert isinstance(labelled, int)
+        return labelled
 
     @property
     def built(self) -> "Task":

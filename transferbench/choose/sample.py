@@ -78,8 +78,7 @@ def judge_draw(right: Mapping[str, np.ndarray], labelled: int, draw: int) -> Sam
     labelled, draw
         Options of the task: the size of the sample, and its number.
     """
-    n = len(next(iter(right.values())))
-    rows = np.sort(draw_labelled(n, labelled, draw))
+    rows = np.sort(draw_labelled(len(next(iter(right.values()))), labelled, draw))
     return _judge({name: is_right[rows] for name, is_right in right.items()})
 
 

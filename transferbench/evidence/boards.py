@@ -77,8 +77,9 @@ def from_cells(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     experiment
         An experiment with the key `board`, or one that extends it.
     cells
-        Its cells. Rows of other measures, second readings, columns chosen by target labels, and
-        added columns with other data of a task than the suite's are left out.
+        Its cells. Rows of other measures, second readings, columns chosen by target labels or with
+        labelled documents of the target, and added columns with other data of a task than the
+        suite's are left out.
 
     Returns
     -------
@@ -94,7 +95,9 @@ def from_cells(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     columns = {
         label: spec.columns[name]
         for label, name, choose in table_columns(experiment)
-        if choose in ("", "explained") and not spec.columns[name].reading_of
+        if choose in ("", "explained")
+        and not spec.columns[name].reading_of
+        and not spec.columns[name].options.get("labelled")
     }
     suite = experiments.load(spec.extends).spec if spec.extends else spec
     added = spec.columns.keys() - suite.columns.keys()

@@ -247,8 +247,14 @@ class Evidence:
         frame = labels.summary(self.experiment, self.cells)
         heads, *rows = labels.rows(self.experiment, frame)
         title = "choosing a method by labelled documents of the target"
-        blocks: list[Block] = [words("labels", self.experiment.spec)]
-        blocks += [Table("Regret by labels", heads, rows), labels.reliability(frame)]
+        methods, draws = labels.single_methods(self.experiment), labels.draws(self.experiment)
+        blocks: list[Block] = [
+            words("labels", self.experiment.spec, len(methods), draws),
+            Table("Regret by labels", heads, rows),
+            words("outside"),
+        ]
+        heads, *rows = labels.reliability(frame)
+        blocks.append(Table("Without the labelled documents", heads, rows))
         return Page(self.experiment.name, title, blocks, {"All numbers": "labels.csv"})
 
 
