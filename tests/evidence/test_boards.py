@@ -103,6 +103,10 @@ def test_readings_and_choices_by_labels_are_left_out():
     assert "LR 2" not in set(read(text).standings["method"])
     text = TEXT.replace("params: {C: 2}", "params: {C: 2}, reading_of: LR")
     assert "LR 2" not in set(read(text).standings["method"])
+    text = TEXT.replace(
+        "{model: lr, params: {C: 2}}", "{model: consensus-sampled, options: {labelled: 20}}"
+    )
+    assert "LR 2" not in set(read(text).standings["method"])
 
 
 def test_only_methods_that_finished_all_rows_and_have_times_are_on_the_front(monkeypatch):

@@ -68,6 +68,13 @@ def judge(fits: Mapping[str, Fit], sample: Truth) -> SampleResult:
     )
 
 
+def sampled_rows(n: int, labelled: int, draw: int) -> np.ndarray:
+    """Return True for the documents (n,) of the sample that a task draws, see `judge_draw`."""
+    rows = np.zeros(n, bool)
+    rows[draw_labelled(n, labelled, draw)] = True
+    return rows
+
+
 def judge_draw(right: Mapping[str, np.ndarray], labelled: int, draw: int) -> SampleResult:
     """Judge models on the sample that a task draws with these options.
 
@@ -78,7 +85,7 @@ def judge_draw(right: Mapping[str, np.ndarray], labelled: int, draw: int) -> Sam
     labelled, draw
         Options of the task: the size of the sample, and its number.
     """
-    rows = np.sort(draw_labelled(len(next(iter(right.values()))), labelled, draw))
+    rows = sampled_rows(len(next(iter(right.values()))), labelled, draw)
     return _judge({name: is_right[rows] for name, is_right in right.items()})
 
 

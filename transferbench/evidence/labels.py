@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from transferbench.choose.sample import judge_draw, wilson
-from transferbench.data.problems import draw_labelled
+from transferbench.choose.sample import judge_draw, sampled_rows, wilson
 from transferbench.errors import UserError
 from transferbench.evidence.frame import Cell
 from transferbench.experiments.experiment import Experiment
+
+#: Column of the regret of the method of `by_labels` with the sample, whatever its name is.
+BY_LABELS = "consensus"
 
 
 def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
@@ -40,7 +42,7 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
         - task, corpus, and a column for each variant.
         - labels: number of labelled documents; 0 stands for the method of `by_labels` without any.
         - regret: regret of the chosen method.
-        - consensus: regret of the method of `by_labels` with the sample, whatever its name.
+        - consensus: regret of the method of `by_labels` with the sample, see BY_LABELS.
         - expected: accuracy of the chosen method that its sample leads to expect.
         - accuracy: its accuracy on all documents, also the labelled ones.
         - covered: the share of draws whose 95 per cent interval contains this accuracy.
@@ -78,14 +80,13 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
             methods = {spec.by_labels: right[row, name]} | single
             judged = judge_draw(methods, m, draw)
             chosen = methods[next(iter(judged.right))]
-            outside = np.ones(len(chosen), bool)
-            outside[draw_labelled(len(chosen), m, draw)] = False
+            outside = ~sampled_rows(len(chosen), m, draw)
             accuracy, accuracy_outside = np.mean(chosen), np.mean(chosen[outside])
             low, high = wilson(judged.accuracy, m)
             drawn.setdefault(m, []).append(
                 {
                     "regret": 100 * (best - accuracy),
-                    "consensus": 100 * (best - np.mean(right[row, name])),
+                    BY_LABELS: 100 * (best - np.mean(right[row, name])),
                     "expected": 100 * judged.accuracy,
                     "accuracy": 100 * accuracy,
                     "covered": float(low <= accuracy <= high),
@@ -98,7 +99,7 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
             where | {"labels": m} | {name: fmean(each[name] for each in of_m) for name in of_m[0]}
             for m, of_m in drawn.items()
         ]
-    numbers = ["regret", "consensus", "expected", "accuracy", "covered"]
+    numbers = ["regret", BY_LABELS, "expected", "accuracy", "covered"]
     numbers += ["regret_outside", "accuracy_outside", "covered_outside"]
     table = pd.DataFrame(lines, columns=["task", "corpus", *spec.variants, "labels", *numbers])
     table[numbers] = table[numbers].map(lambda value: float(f"{value:.4g}"))

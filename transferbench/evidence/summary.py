@@ -1,5 +1,6 @@
 """Summary of how far the papers reproduce: verdicts, chance, order of the methods, claims."""
 
+import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,8 +10,10 @@ from statistics import fmean, median
 from typing import Literal, Self, get_args
 
 import numpy as np
+import pandas as pd
 
 from transferbench import experiments
+from transferbench.choose.evidence import ADVISED, ANY, RECOMMENDED, WHERE
 from transferbench.evidence import tables
 from transferbench.evidence.claims import Outcome
 from transferbench.evidence.frame import Cell
@@ -28,11 +31,14 @@ from transferbench.evidence.page import (
     words,
 )
 from transferbench.evidence.pages import Evidence
+from transferbench.evidence.regret import ELSEWHERE
 from transferbench.measures import LOWER_IS_BETTER
 
 NAMES = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "LNKMTC, LSKMTC", "himls": "HiMLS"}
 #: Shuffled tables for the number that chance gives.
 SHUFFLES = 1000
+#: The regrets that recommendations quote, relative to the folder of results.
+REGRETS = "../transferbench/choose/regrets.json"
 #: In the README of the project, before and after the table in short.
 MARK = "<!-- by transferbench tables -->"
 HEADS = (
@@ -293,12 +299,13 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
 
 
 def texts(results: Path, known: Mapping[str, Evidence]) -> dict[str, str]:
-    """Return the texts of README.md: of the results, and of the project.
+    """Return the texts of README.md, of the results and of the project, and of REGRETS.
 
     Parameters
     ----------
     results
-        Folder of results; the README above it has the table in short between two MARKs.
+        Folder of results; the README above it has the table in short between two MARKs. REGRETS is
+        left out if the folder is not in a checkout, or lacks the experiments.
     known
         Evidence by name of the experiment.
 
@@ -318,7 +325,45 @@ def texts(results: Path, known: Mapping[str, Evidence]) -> dict[str, str]:
         before, _, after = text.split(MARK)
         short = next(block for block in short_and_full if isinstance(block, Table))
         files["../README.md"] = f"{before}{MARK}\n{table_text(short)}\n{MARK}{after}"
+    regrets = known_regrets(known)
+    if regrets and (results / REGRETS).is_file():
+        files[REGRETS] = json.dumps(regrets, indent=2) + "\n"
     return files
+
+
+def known_regrets(known: Mapping[str, Evidence]) -> dict[str, dict[str, dict[str, float]]]:
+    """Return the regrets of `choose.evidence`, by class shares and by number of labels.
+
+    Parameters
+    ----------
+    known
+        Evidence by name of the experiment.
+
+    Returns
+    -------
+    dict
+        Numbers with six digits; empty without one of the experiments.
+    """
+    if not {"choice", "choice-settings", "choice-labels"} <= known.keys():
+        return {}
+    of_shares = {}
+    for shares in WHERE:
+        fitted = shares == "no shift"  # no setting is chosen there
+        table = known["choice" if fitted else "choice-settings"].regrets
+        strategy = f"{RECOMMENDED}, {ADVISED}" if fitted else ELSEWHERE
+        columns = {"strategy": strategy, "documents": ANY, "shares": shares}
+        (line,) = table[(table[[*columns]] == pd.Series(columns)).all(axis=1)].to_dict("records")
+        numbers = {name: float(f"{line[name]:.6g}") for name in ("mean", "low", "high", "worst")}
+        of_shares[shares] = {name: line[name] for name in ("tasks", "corpora")} | numbers
+    chosen = known["choice-labels"].regrets_by_labels
+    of_labels = {
+        f"{m}": {
+            "mean": float(f"{part.groupby('corpus')['regret'].mean().mean():.6g}"),
+            "worst": part["regret"].max(),
+        }
+        for m, part in chosen[chosen["labels"] > 0].groupby("labels")
+    }
+    return {"shares": of_shares, "labels": of_labels}
 
 
 def _experiments(known: Mapping[str, Evidence]) -> Table:

@@ -232,7 +232,7 @@ def _check_by_labels(spec: Schema, errors: ErrorList) -> None:
     if spec.by_labels not in spec.columns:
         return
     model = spec.columns[spec.by_labels].model
-    allowed = {model, f"{model}-sampled"}
+    allowed = {model, *({f"{model}-sampled"} & models.registry().keys())}
     for label, column in spec.columns.items():
         if column.options.get("labelled"):
             message = (
