@@ -60,7 +60,7 @@ def table(true: list[int], **decisions: list[list[int]]) -> dict[str, dict]:
         )
         for model, seeds in decisions.items()
     }
-    found = compare.table(Comparison(SOURCE, entries, (), Choice("lr", ())), truth)
+    found = compare.results_table(Comparison(SOURCE, entries, (), Choice("lr", ())), truth)
     return {line["model"]: line for line in found.to_dict("records")}
 
 
@@ -92,7 +92,7 @@ def test_documents_without_a_label_are_not_scored_and_an_absent_class_has_no_rec
 
 
 def test_seeds_follow_each_other_from_the_given_one():
-    plans = fits.plan("transfer", ["lr", "gcmf"], {}, repeats=2, seed=5)
+    plans = fits.plan_fits("transfer", ["lr", "gcmf"], {}, repeats=2, seed=5)
     assert {plan.model: plan.seeds for plan in plans} == {"lr": (None,), "gcmf": (5, 6)}
 
 
@@ -107,7 +107,7 @@ def entry(
     agreement: float = 0.95, area: float = 0.9, *doubts: Doubt, **params: object
 ) -> ComparedModel:
     """Return an entry of the consensus as on SOURCE, with these diagnostics."""
-    (planned,) = fits.plan("transfer", ["consensus"], {"consensus": params})
+    (planned,) = fits.plan_fits("transfer", ["consensus"], {"consensus": params})
     signs = {"area": area, "agreement": agreement, "alike": float(area < 0.5)}
     if math.isnan(agreement):
         del signs["agreement"]

@@ -12,14 +12,14 @@ from transferbench.userdata import doubts
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "name"),
+    ("old", "new", "old_name", "name"),
     [
-        ("transferbench.data.tasks", facts, "Facts"),
-        ("transferbench.choose.doubts", doubts, "check_fit"),
+        ("transferbench.data.tasks", facts, "Facts", "Facts"),
+        ("transferbench.choose.doubts", doubts, "check_fit", "fit_doubts"),
     ],
 )
-def test_an_old_module_has_the_new_names_and_warns(monkeypatch, old, new, name):
+def test_an_old_module_has_the_new_names_and_warns(monkeypatch, old, new, old_name, name):
     monkeypatch.delitem(sys.modules, old, raising=False)
     with pytest.warns(FutureWarning, match=new.__name__):
         module = importlib.import_module(old)
-    assert getattr(module, name) is getattr(new, name)
+    assert getattr(module, old_name) is getattr(new, name)

@@ -173,7 +173,7 @@ def compare(
     Returns
     -------
     DataFrame
-        A row for each model; see `choose.compare.table`.
+        A row for each model; see `choose.compare.results_table`.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def compare(
         For a mistake in the arguments or files.
     """
     from transferbench.choose.evidence import REFERENCE
-    from transferbench.choose.fits import choose_family, model_names, plan
+    from transferbench.choose.fits import choose_family, model_names, plan_fits
     from transferbench.choose.session import Session
     from transferbench.userdata.documents import ReadOptions
 
@@ -197,7 +197,7 @@ def compare(
         session = Session.from_files(
             *([n] if isinstance(n, str) else n for n in (source, target)),
             names=model_names(family, models), family=family, params=params or {}, repeats=repeats,
-            label_file=Path(labels) if labels else None, options=options or {}, reading=how,
+            label_file=Path(labels) if labels else None, options=options or {}, read_options=how,
         )  # fmt: skip
         return session.table(session.compare())
     if isinstance(problem, str):
@@ -207,7 +207,9 @@ def compare(
     if problem.family not in REFERENCE or not problem.targets:
         raise UserError(f"{problem.name}: expected a source with labels and a target to compare.")
     names = model_names(problem.family, models)
-    session = Session(problem, plan(problem.family, names, params or {}, repeats=repeats), truth)
+    session = Session(
+        problem, plan_fits(problem.family, names, params or {}, repeats=repeats), truth
+    )
     return session.table(session.compare())
 
 

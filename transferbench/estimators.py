@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d,
 
 from transferbench import api
 from transferbench.choose.evidence import QUICK, RECOMMENDED
-from transferbench.choose.fits import plan
+from transferbench.choose.fits import plan_fits
 from transferbench.choose.session import Session
 from transferbench.measures import THRESHOLD, normalize_scores
 from transferbench.problem import Domain, Family, Fit, Problem, Truth, canonical
@@ -356,7 +356,7 @@ class TransferClassifier(TransductiveClassifier):
         scored = tuple(np.asarray(Y.any(axis=1)) for Y in sample)
         truth = Truth("transfer", problem.classes, names, tuple(sample), scored)
         params = {RECOMMENDED: self._params}
-        plans = plan("transfer", QUICK["transfer"], params, seed=self._seed())
+        plans = plan_fits("transfer", QUICK["transfer"], params, seed=self._seed())
         compared = Session(problem, plans, truth, sampled=True).compare()
         choice = compared.choice
         if choice.model is None:

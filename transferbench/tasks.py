@@ -120,6 +120,13 @@ class Task:
         return {name: value for name, value in self.changed if name not in self.options}
 
     @property
+    def labelled(self) -> int:
+        """The number of documents of each target whose labels are seen, and which are scored."""
+        labelled = self.subsample_options.get("labelled", 0)
+        assert isinstance(labelled, int)
+        return labelled
+
+    @property
     def built(self) -> "Task":
         """The task with its documents in the order as built."""
         return replace(self, order=0)

@@ -42,7 +42,9 @@ def test_the_command_of_every_cell_runs_its_cells(name, monkeypatch):
         given = command.make_context("run", arguments).params
         seeds = given["seeds"] or range(given["repeats"] or 1)
         (model,) = given["names"]
-        again = runner.plan(given["task"], model, parameters.parse(given["assignments"]), seeds)
+        again = runner.plan_runs(
+            given["task"], model, parameters.parse(given["assignments"]), seeds
+        )
         if models.is_external(
             model
         ):  # `run` adds the defaults of the library's version, and a seed

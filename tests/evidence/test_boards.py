@@ -89,7 +89,7 @@ def test_a_method_on_other_data_than_the_suites_is_named_and_not_ranked(monkeypa
 
 def test_three_corpora_make_an_interval():
     board = read(TEXT.replace("sci, group: A", "sci, group: B"))
-    heads = boards.table(board).heads
+    heads = boards.standings_table(board).heads
     assert {"rank 95 %", "regret 95 %"} < set(heads)
     assert len(set(heads)) == len(heads)
     lr = board.standings.set_index("method").loc["LR"]
@@ -102,6 +102,10 @@ def test_readings_and_choices_by_labels_are_left_out():
     text = TEXT.replace("params: {C: 2}", "grid: {C: [2, 3]}, choose: [accuracy]")
     assert "LR 2" not in set(read(text).standings["method"])
     text = TEXT.replace("params: {C: 2}", "params: {C: 2}, reading_of: LR")
+    assert "LR 2" not in set(read(text).standings["method"])
+    text = TEXT.replace(
+        "{model: lr, params: {C: 2}}", "{model: consensus-sampled, options: {labelled: 20}}"
+    )
     assert "LR 2" not in set(read(text).standings["method"])
 
 
@@ -130,6 +134,6 @@ def test_methods_without_runs_have_a_row_of_dashes(monkeypatch, tmp_path, unfini
     assert (standings.loc[unfinished, "rows"] == 0).all()
     assert standings.loc[unfinished, ["mean", "regret", "worst", "seconds"]].isna().all(axis=None)
     assert standings[["wins", "ties", "losses"]].to_numpy().sum() == 0
-    assert boards.table(board).texts()[-1][2:] == ["–", "–", "–", "0 / 0 / 0", "–", "0"]
+    assert boards.standings_table(board).texts()[-1][2:] == ["–", "–", "–", "0 / 0 / 0", "–", "0"]
     assert "nan" not in markdown(boards.page(board))
     boards.draw(board, tmp_path)

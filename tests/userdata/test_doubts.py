@@ -12,7 +12,7 @@ from user_documents import SOURCE, make_documents
 
 import transferbench
 from transferbench.problem import Domain, Fit
-from transferbench.userdata.doubts import WEAK_AGREEMENT, check_data, check_fit
+from transferbench.userdata.doubts import WEAK_AGREEMENT, data_doubts, fit_doubts
 from transferbench.userdata.load import documents_problem
 
 
@@ -23,7 +23,7 @@ def decide(decided, *, classes=2, source=None, params=()):
         first = replace(problem.domains[0], Y=np.eye(classes)[source])
         problem = replace(problem, domains=(first, problem.domains[1]))
     fit = Fit((problem.domains[0].Y, np.eye(classes)[decided]))
-    return check_fit("dtl", problem, dict(params), fit)
+    return fit_doubts("dtl", problem, dict(params), fit)
 
 
 def test_sound_decisions_have_no_doubt():
@@ -36,7 +36,7 @@ def test_documents_without_features_of_the_source_name_the_options():
     built, _ = documents_problem(
         [SOURCE], [make_documents("t.csv", texts, [""] * 5)], {"min_df": 1}
     )
-    empty, unrelated = check_data(built)
+    empty, unrelated = data_doubts(built)
     assert empty.text.startswith("1 of 5 documents have no feature left")
     assert "--option min_df=1, tokens=characters" in empty.text
     assert str(unrelated) == "t: 1 of 5 documents share no feature with the source"
@@ -47,7 +47,7 @@ def test_documents_without_features_of_the_source_name_the_options():
 def test_no_feature_in_common_is_worthless_and_names_the_options():
     target = make_documents("t.csv", ["zebra zoo", "zoo zebra"] * 6, [""] * 12)
     built, _ = documents_problem([SOURCE], [target], {})
-    (doubt,) = check_data(built)
+    (doubt,) = data_doubts(built)
     assert str(doubt).startswith("t: 12 of 12 documents share no feature with the source; keep")
     assert "--option min_df=1" in doubt.text
     assert doubt.worthless
@@ -90,11 +90,13 @@ def test_a_class_that_is_never_decided_is_named():
 def test_shares_that_are_nearly_as_likely_as_others_are_a_doubt():
     problem, truth = make_problem()
     signs = {"agreement": 0.9, "share_width": 0.31, "share_peaks": 2}
-    (doubt,) = check_fit("consensus", problem, {}, Fit(truth.Y, diagnostics=signs))
+    (doubt,) = fit_doubts("consensus", problem, {}, Fit(truth.Y, diagnostics=signs))
     assert doubt.text.startswith(
         "class shares that differ by 31 points are nearly as likely, at 2 "
     )
-    assert check_fit("consensus", problem, {}, Fit(truth.Y, diagnostics={"share_width": 0.1})) == []
+    assert (
+        fit_doubts("consensus", problem, {}, Fit(truth.Y, diagnostics={"share_width": 0.1})) == []
+    )
 
 
 def test_shares_of_several_classes_are_far_by_the_documents_to_move():
@@ -121,7 +123,7 @@ def near_and_far():
 def test_a_model_without_transfer_is_doubted_where_source_and_target_differ(model):
     problem = near_and_far()
     fit = transferbench.fit(model, problem)
-    (doubt,) = check_fit(model, problem, {}, fit)
+    (doubt,) = fit_doubts(model, problem, {}, fit)
     assert re.fullmatch(
         r"target-1: the source differs \(a classifier tells its documents from these, area under "
         r"the curve \d\.\d\d\), and this model does not transfer",
@@ -132,7 +134,7 @@ def test_a_model_without_transfer_is_doubted_where_source_and_target_differ(mode
 
 def test_a_model_that_transfers_is_not_doubted_where_source_and_target_differ():
     problem = near_and_far()
-    assert check_fit("cocc", problem, {}, transferbench.fit("lr", problem)) == []
+    assert fit_doubts("cocc", problem, {}, transferbench.fit("lr", problem)) == []
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ def test_a_model_that_transfers_is_not_doubted_where_source_and_target_differ():
 )
 def test_members_that_agree_little_are_a_doubt(diagnostics, number):
     problem, truth = make_problem()
-    doubts = check_fit("consensus", problem, {}, Fit(truth.Y, diagnostics=diagnostics))
+    doubts = fit_doubts("consensus", problem, {}, Fit(truth.Y, diagnostics=diagnostics))
     assert [doubt.text.partition(" (")[0] for doubt in doubts] == [
         "its members agree little"
     ] * number

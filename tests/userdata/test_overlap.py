@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from transferbench.problem import Domain, Problem
-from transferbench.userdata.doubts import check_overlap
+from transferbench.userdata.doubts import overlap_doubts
 
 
 def make(sources, targets) -> Problem:
@@ -40,7 +40,7 @@ def texts(n: int, seed: int) -> sp.csr_array:
 def test_shared_documents_are_counted_in_any_order_and_length(n, shared, worthless):
     source, other, target = texts(150, 0), texts(50, 1), texts(n, 2).tolil()
     target[:shared] = 3 * source[:shared][::-1]
-    doubts = check_overlap(make([other, source], [texts(30, 3), target.tocsr()]))
+    doubts = overlap_doubts(make([other, source], [texts(30, 3), target.tocsr()]))
     if worthless is None:
         assert doubts == []
         return
@@ -56,10 +56,10 @@ def test_short_documents_of_the_source_are_found_in_any_order():
     X = np.zeros((100, 200))
     for row in X:
         row[rng.choice(200, 2, replace=False)] = 1
-    (doubt,) = check_overlap(make([X], [X[::-1]]))
+    (doubt,) = overlap_doubts(make([X], [X[::-1]]))
     assert str(doubt).startswith("t0: 100 of 100 documents are also in the source (s0)")
     assert doubt.worthless
-    assert check_overlap(make([X[:50]], [X[50:]])) == []
+    assert overlap_doubts(make([X[:50]], [X[50:]])) == []
 
 
 def test_documents_that_are_equal_by_chance_are_no_doubt():
@@ -68,4 +68,4 @@ def test_documents_that_are_equal_by_chance_are_no_doubt():
     few = [sp.csr_array((rng.random((n, 10)) < 0.5).astype(float)) for n in (5000, 400)]
     short = [sp.csr_array(np.tile(np.eye(6)[:2] + np.eye(6)[4:], (n, 1))) for n in (20, 21)]
     for source, target in (few, short):
-        assert check_overlap(make([source], [target])) == []
+        assert overlap_doubts(make([source], [target])) == []

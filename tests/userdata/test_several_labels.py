@@ -15,7 +15,7 @@ from transferbench.measures import evaluate
 from transferbench.problem import Fit
 from transferbench.userdata import multilabel, predictions
 from transferbench.userdata.documents import ReadOptions, find_domains
-from transferbench.userdata.doubts import check_fit
+from transferbench.userdata.doubts import fit_doubts
 from transferbench.userdata.load import documents_problem, load
 
 BOTH = ["the cat on the ship", "a kitten at sea"]
@@ -89,7 +89,7 @@ def test_predicted_labels_are_those_above_the_threshold_best_first():
     table = predictions.predict(problem, {"m": fit}, [TARGET], separator=";")
     assert table["predicted"].tolist() == ["sea;cat", "", "cat"]
     assert table["confidence"].tolist() == ["1;0.6", "", "0.5"]
-    (doubt,) = check_fit("himls", problem, {}, fit)
+    (doubt,) = fit_doubts("himls", problem, {}, fit)
     assert str(doubt).startswith("t: 1 of 3 documents get no label; --set ensure_one_label=true ")
 
 

@@ -1,7 +1,7 @@
 """Compare the models that are fitted on one problem, without labels of a target.
 
 Labels of a target reach no model and no recommendation: `compare` does not receive the truth.
-`table` uses it, if there is one, to add measures.
+`results_table` uses it, if there is one, to add measures.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from transferbench.errors import Doubt, UserError
 from transferbench.measures import ALL, THRESHOLD, correct, evaluate
 from transferbench.problem import Fit, Problem, Truth
 from transferbench.stats import PairedTest, paired_error
-from transferbench.userdata.doubts import check_data, check_fit
+from transferbench.userdata.doubts import data_doubts, fit_doubts
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -56,7 +56,7 @@ class Comparison:
         doubts = [*self.doubts, *(doubt for name in names for doubt in self.models[name].doubts)]
         return any(doubt.worthless for doubt in doubts)
 
-    def facts(self) -> dict[str, Any]:
+    def summary_fields(self) -> dict[str, Any]:
         """Return the recommendation and, for one label a document, the source's class shares."""
         problem = self.problem
         choice = self.choice
@@ -78,7 +78,7 @@ def compare(problem: Problem, plans: Iterable[FitPlan], sample: Truth | None = N
     problem
         The problem.
     plans
-        The models, see `fits.plan`.
+        The models, see `fits.plan_fits`.
     sample
         Labels of documents of the targets that were drawn at random. They choose the model. The
         consensus decides at their class shares, unless its parameter prior is set; no other model
@@ -106,15 +106,15 @@ def compare(problem: Problem, plans: Iterable[FitPlan], sample: Truth | None = N
                 sampling.decide(problem, fit, sample, seed)
                 for fit, seed in zip(best.fits, seeds[RECOMMENDED], strict=True)
             )
-            doubts = check_fit(RECOMMENDED, problem, best.params, fits[0])
+            doubts = fit_doubts(RECOMMENDED, problem, best.params, fits[0])
             fitted[RECOMMENDED] = replace(best, fits=fits, doubts=tuple(doubts))
         choice = choose_by_sample(fitted, sample)
     elif best:
         choice = choose(problem, best)
-    return Comparison(problem, fitted, tuple(check_data(problem)), choice)
+    return Comparison(problem, fitted, tuple(data_doubts(problem)), choice)
 
 
-def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
+def results_table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
     """Return what the models decide and, where the targets have labels, how good it is.
 
     Parameters
@@ -128,8 +128,8 @@ def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
     -------
     DataFrame
         A row for each target and model; for several labels a document, also for all targets
-        together. `attrs` has the facts of the comparison. Values are means over the seeds, in these
-        columns:
+        together. `attrs` has the fields of `Comparison.summary_fields`. Values are means over the
+        seeds, in these columns:
 
         - target, model, recommended, seconds of a fit, and the number of documents.
         - share CLASS: share of the class among the decisions, for one label a document.
@@ -179,7 +179,7 @@ def table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
                     row |= _ahead(truth, target, model, first)
             rows.append(row | {"warnings": [*map(str, model.doubts)], "worthless": model.worthless})
     frame = pd.DataFrame(rows)
-    frame.attrs |= compared.facts()
+    frame.attrs |= compared.summary_fields()
     return frame
 
 

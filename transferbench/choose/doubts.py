@@ -1,13 +1,16 @@
-"""Former name of `userdata.doubts`."""
+"""Former name of `userdata.doubts`, with the former names of its functions."""
 
 import warnings
 
-from transferbench.userdata.doubts import check_data, check_fit, check_overlap
+from transferbench.userdata.doubts import data_doubts as check_data
+from transferbench.userdata.doubts import fit_doubts as check_fit
+from transferbench.userdata.doubts import overlap_doubts as check_overlap
 
 __all__ = ["check_data", "check_fit", "check_overlap"]
 
 warnings.warn(
-    "transferbench.choose.doubts is now transferbench.userdata.doubts.",
+    "transferbench.choose.doubts is now transferbench.userdata.doubts; its functions are "
+    "data_doubts, fit_doubts and overlap_doubts.",
     FutureWarning,
     stacklevel=2,
 )

@@ -1,9 +1,12 @@
 """Evidence for the choice of a model: roles of models, thresholds, and regrets.
 
-The regrets are copied from the committed results, which a wheel lacks. A test compares both.
+The regrets are those of the committed results, which a wheel lacks: `transferbench tables` writes
+them to regrets.json, see `evidence.summary.known_regrets`.
 """
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 
 #: Family → the model that every other is compared with.
 REFERENCE = {"transfer": "lr", "multilabel": "linear-svm"}
@@ -32,7 +35,7 @@ ADVISED, ANY = "if advised", "any"
 
 
 @dataclass(frozen=True)
-class Regret:
+class KnownRegret:
     """Points of accuracy by which the recommended model is below the best single one.
 
     Parameters
@@ -58,24 +61,17 @@ class Regret:
     worst: float
 
 
-#: Value of the variant `shares` → the regret there. "no shift" is from results/choice/regret.csv,
-#: the others are from results/choice-settings/regret.csv, with settings chosen on other corpora.
-REGRETS = {
-    "no shift": Regret(
-        "where source and target look alike", 67, 6, 0.197681, 0.0704281, 0.321982, 1.2
-    ),
-    "as they are": Regret(
-        "where the target has about the source's class shares",
-        25, 6, 4.44556, 0.955556, 9.89444, 21.0,
-    ),
-    "4:1": Regret(
-        "where its first class is four times as large as each other",
-        24, 6, 5.53177, 1.26353, 10.858, 17.4,
-    ),
-    "1:5": Regret(
-        "where its first class is a fifth of each other", 24, 6, 2.5207, -5.85278, 10.8194, 19.8
-    ),
-}  # fmt: skip
+#: Value of the variant `shares` of the experiment `choice` → what its tasks have in common.
+WHERE = {
+    "no shift": "where source and target look alike",
+    "as they are": "where the target has about the source's class shares",
+    "4:1": "where its first class is four times as large as each other",
+    "1:5": "where its first class is a fifth of each other",
+}
+_known = json.loads(Path(__file__).with_name("regrets.json").read_text(encoding="utf-8"))
+#: Value of `shares` → the regret there. "no shift" is of the experiment `choice`, the others are of
+#: `choice-settings`, with settings chosen on other corpora.
+REGRETS = {name: KnownRegret(WHERE[name], **line) for name, line in _known["shares"].items()}
 #: Number of labelled documents of a target → mean over the corpora, and worst, of the same points,
-#: from results/choice-labels/labels.csv.
-BY_SAMPLE = {20: (-0.286, 9.333), 50: (-1.472, 4.0), 100: (-1.856, 3.133)}
+#: of the experiment `choice-labels`.
+BY_SAMPLE = {int(m): (line["mean"], line["worst"]) for m, line in _known["labels"].items()}

@@ -16,7 +16,7 @@ from transferbench.errors import Doubt, UserError, unknown
 from transferbench.messages import reason
 from transferbench.parameters import Count
 from transferbench.problem import Family, Fit, Problem
-from transferbench.userdata.doubts import check_fit
+from transferbench.userdata.doubts import fit_doubts
 from transferbench.userdata.multilabel import fit_in_tasks
 
 
@@ -71,7 +71,7 @@ def model_names(family: str, names: Sequence[str] = ()) -> list[str]:
     return list(dict.fromkeys([REFERENCE[family], *(names or QUICK[family]), *last]))
 
 
-def plan(
+def plan_fits(
     family: Family,
     names: Sequence[str],
     params: Mapping[str, Mapping[str, object]],
@@ -114,7 +114,7 @@ def plan(
     return plans
 
 
-def assign(
+def params_by_model(
     values: Mapping[str, str], names: Sequence[str], preferred: Sequence[str] = ()
 ) -> dict[str, dict[str, str]]:
     """Return parameters by model.
@@ -127,8 +127,8 @@ def assign(
     names
         Names of the models.
     preferred
-        Models that get a parameter which no model has, so that `plan` reports the mistake for the
-        first of them; by default the first of all models.
+        Models that get a parameter which no model has, so that `plan_fits` reports the mistake for
+        the first of them; by default the first of all models.
     """
     params: dict[str, dict[str, str]] = {}
     schemas = {name: parameters.schema(models.load(name)) for name in names}
@@ -210,5 +210,5 @@ def fit_plan(problem: Problem, planned: FitPlan, memory: artefacts.Memory) -> Co
             return failed(f"its code ended with {reason(error)}")
     texts = dict.fromkeys(str(warning.message).rstrip(".") for warning in printed)
     doubts = [*map(Doubt, texts)]
-    doubts += check_fit(planned.model, problem, planned.params, fits[0])
+    doubts += fit_doubts(planned.model, problem, planned.params, fits[0])
     return ComparedModel(planned.model, planned.params, tuple(fits), fmean(seconds), tuple(doubts))

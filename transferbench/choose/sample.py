@@ -38,7 +38,7 @@ def decide(problem: Problem, fit: Fit, sample: Truth, seed: int = 0) -> Fit:
 
 
 @dataclass(frozen=True)
-class Judged:
+class SampleResult:
     """The models' results on a labelled sample, and the optimism of choosing the best one.
 
     Parameters
@@ -61,14 +61,21 @@ class Judged:
         return max(next(iter(self.right.values())) / self.documents - self.optimism, 0.0)
 
 
-def judge(fits: Mapping[str, Fit], sample: Truth) -> Judged:
+def judge(fits: Mapping[str, Fit], sample: Truth) -> SampleResult:
     """Judge models on the sample; of equally good ones the first is chosen."""
     return _judge(
         {name: np.concatenate([*correct(fit, sample).values()]) for name, fit in fits.items()}
     )
 
 
-def judge_draw(right: Mapping[str, np.ndarray], labelled: int, draw: int) -> Judged:
+def sampled_rows(n: int, labelled: int, draw: int) -> np.ndarray:
+    """Return True for the documents (n,) of the sample that a task draws, see `judge_draw`."""
+    rows = np.zeros(n, bool)
+    rows[draw_labelled(n, labelled, draw)] = True
+    return rows
+
+
+def judge_draw(right: Mapping[str, np.ndarray], labelled: int, draw: int) -> SampleResult:
     """Judge models on the sample that a task draws with these options.
 
     Parameters
@@ -78,12 +85,11 @@ def judge_draw(right: Mapping[str, np.ndarray], labelled: int, draw: int) -> Jud
     labelled, draw
         Options of the task: the size of the sample, and its number.
     """
-    n = len(next(iter(right.values())))
-    rows = np.sort(draw_labelled(n, labelled, draw))
+    rows = sampled_rows(len(next(iter(right.values()))), labelled, draw)
     return _judge({name: is_right[rows] for name, is_right in right.items()})
 
 
-def _judge(by_model: Mapping[str, np.ndarray]) -> Judged:
+def _judge(by_model: Mapping[str, np.ndarray]) -> SampleResult:
     """Judge models by the documents of the sample (m,) on which each is right."""
     right = np.array([*by_model.values()], float)  # (models, m)
     m = right.shape[1]
@@ -94,7 +100,7 @@ def _judge(by_model: Mapping[str, np.ndarray]) -> Judged:
     order = np.argsort(-right.sum(axis=1), kind="stable")
     names = [*by_model]
     counts = {names[i]: int(right[i].sum()) for i in order}
-    return Judged(counts, m, max(float(optimism), 0.0))
+    return SampleResult(counts, m, max(float(optimism), 0.0))
 
 
 def wilson(share: float, n: int) -> tuple[float, float]:

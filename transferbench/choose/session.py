@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 from transferbench.choose import compare as comparing
 from transferbench.choose.compare import Comparison
 from transferbench.choose.evidence import NO_CONFIDENCE
-from transferbench.choose.fits import FitPlan, plan
+from transferbench.choose.fits import FitPlan, plan_fits
 from transferbench.parameters import Params
 from transferbench.problem import Family, Problem, Truth
 from transferbench.userdata.documents import Documents, Labels, ReadOptions, find_domains
@@ -34,7 +34,7 @@ class Session:
     problem
         The problem.
     plans
-        The models, see `fits.plan`.
+        The models, see `fits.plan_fits`.
     truth
         The labels of the targets, None if there are none.
     sampled
@@ -68,7 +68,7 @@ class Session:
         labels: Labels = "any",
         label_file: Path | None = None,
         options: Params,
-        reading: ReadOptions = ReadOptions(),
+        read_options: ReadOptions = ReadOptions(),
         clusters: int = 0,
     ) -> Self:
         """Make a problem of files.
@@ -80,12 +80,12 @@ class Session:
         sources, targets
             Names of domains, see `find_domains`.
         names, family, params, repeats, seed
-            See `fits.plan`.
+            See `fits.plan_fits`.
         labels
             Labels that targets must have. With a labelled sample, only its labels are read.
         label_file
             The labelled sample.
-        options, reading, clusters
+        options, read_options, clusters
             See `userdata.load.load`.
 
         Raises
@@ -93,10 +93,10 @@ class Session:
         UserError
             For a mistake in the arguments or files.
         """
-        plans = plan(family, names, params, repeats=repeats, seed=seed)
+        plans = plan_fits(family, names, params, repeats=repeats, seed=seed)
         loaded = load(
             find_domains(sources), find_domains(targets), family=family,
-            labels="none" if label_file else labels, options=options, read_options=reading,
+            labels="none" if label_file else labels, options=options, read_options=read_options,
             clusters=clusters, label_file=label_file,
         )  # fmt: skip
         return cls(
@@ -118,8 +118,8 @@ class Session:
         return comparing.compare(self.problem, progress(self.plans), sample)
 
     def table(self, compared: Comparison) -> DataFrame:
-        """Return a row for each target and model; see `compare.table`."""
-        return comparing.table(compared, self.truth)
+        """Return a row for each target and model; see `compare.results_table`."""
+        return comparing.results_table(compared, self.truth)
 
     def write_sample(self, path: Path, count: int, label: str) -> int:
         """Write random documents of the targets to label, and return their number.

@@ -149,15 +149,15 @@ class UserData(ReadOptions, FileOptions):
         UserError
             For a mistake in the options or files.
         """
-        from transferbench.choose.fits import assign
+        from transferbench.choose.fits import params_by_model
         from transferbench.choose.session import Session
         from transferbench.parameters import parse
 
         session = Session.from_files(
             self.sources, self.targets, names=names, family=self.family,
-            params=assign(parse(self.params), names, self.named), repeats=repeats, seed=self.seed,
-            labels=labels, label_file=self.sample_file if self.sampled else None,
-            options=parse(self.task_options), reading=self, clusters=clusters,
+            params=params_by_model(parse(self.params), names, self.named), repeats=repeats,
+            seed=self.seed, labels=labels, label_file=self.sample_file if self.sampled else None,
+            options=parse(self.task_options), read_options=self, clusters=clusters,
         )  # fmt: skip
         _print_used(session)
         if self.label_sample:

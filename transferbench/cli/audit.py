@@ -30,6 +30,6 @@ def command(names: tuple[str, ...]) -> None:
     for name in names or findings:
         if findings[name]:
             echo(f"{name}:")
-            echo_table(audit.table(name, findings[name]).texts())
+            echo_table(audit.findings_table(name, findings[name]).texts())
             echo()
     echo(click.wrap_text(words("audit"), width=100))

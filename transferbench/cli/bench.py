@@ -77,7 +77,7 @@ def command(
     if execution.dry_run:
         return code
     cells = read_cells(experiment, settings.results / folder)
-    echo_table(boards.table(boards.from_cells(experiment, cells)).texts())
+    echo_table(boards.standings_table(boards.from_cells(experiment, cells)).texts())
     echo("\n▶: yours. ◆: no faster method has a smaller regret. Explained in")
     echo(f"{settings.results / boards.FOLDER / folder}.md")
     if not code:

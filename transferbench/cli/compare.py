@@ -70,7 +70,7 @@ def command(user: UserData, repeats: int, as_json: bool) -> int:
         results = [
             {**row, "params": dict(models[row["model"]].params)} for row in table.to_dict("records")
         ]
-        answer = {"classes": problem.classes, **compared.facts(), "results": results}
+        answer = {"classes": problem.classes, **compared.summary_fields(), "results": results}
         doubts = [*map(str, compared.doubts)]
         echo_json({**answer, "warnings": doubts, "worthless": worthless})
     else:
@@ -152,7 +152,7 @@ def _measure(row: dict[str, Any], name: str, interval: bool) -> str:
     Parameters
     ----------
     row
-        A row of `choose.compare.table`.
+        A row of `choose.compare.results_table`.
     name
         Name of the measure.
     interval

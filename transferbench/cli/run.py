@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.option("--repeats", type=REPEATS, help="Seeds 0 to N−1.")
 @click.option(
     "--reference/--no-reference", default=True, show_default=True,
-    help="Also run logistic regression on a transfer task.",
+    help="Also run logistic regression on a transfer task without `labelled`.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the records only, one a line.")
 @execution_options
@@ -59,10 +59,12 @@ def command(
         raise UserError("--seeds and --repeats were both given; give one of them.")
     seeds = seeds or tuple(range(repeats or 1))
     given = parameters.parse(assignments)
-    runs = [run for name in dict.fromkeys(names) for run in runner.plan(task, name, given, seeds)]
-    is_transfer = models.get(names[0]).family == "transfer"
-    if reference and is_transfer and not as_json and "lr" not in names:
-        runs += runner.plan(task, "lr", {}, seeds)
+    runs = [
+        run for name in dict.fromkeys(names) for run in runner.plan_runs(task, name, given, seeds)
+    ]
+    has_reference = models.get(names[0]).family == "transfer" and not runs[0].task.labelled
+    if reference and has_reference and not as_json and "lr" not in names:
+        runs += runner.plan_runs(task, "lr", {}, seeds)
     records = execution.run(runs, settings)
     if not records:  # a dry run
         return 0

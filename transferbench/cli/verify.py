@@ -54,7 +54,7 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
         runs = list(chosen["run"].unique())
         records = runner.run(runs, anew, n_jobs=jobs, limits=lambda run: limits)
     compared = verify.compare(chosen, records)
-    echo_table(verify.table(compared))
+    echo_table(verify.measures_table(compared))
     if compared.empty:
         message = f"no finished run of up to {seconds:g} s can be made again"
         raise UserError(f"{message}; try more --seconds.")

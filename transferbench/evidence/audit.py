@@ -343,7 +343,7 @@ def findings(names: Iterable[str] = ()) -> dict[str, list[Finding]]:
     return by_table
 
 
-def table(name: str, findings: Iterable[Finding]) -> Table:
+def findings_table(name: str, findings: Iterable[Finding]) -> Table:
     """Return findings as a table."""
     rows = []
     for finding in findings:
@@ -361,7 +361,9 @@ def table(name: str, findings: Iterable[Finding]) -> Table:
 def page() -> str:
     """Return the page of all published tables in Markdown."""
     sections = [
-        Section(name, [table(name, of_table)]) for name, of_table in findings().items() if of_table
+        Section(name, [findings_table(name, of_table)])
+        for name, of_table in findings().items()
+        if of_table
     ]
     title = "what the digits of printed accuracies say"
     return markdown(Page("Audit", title, [words("audit"), *sections]))

@@ -77,8 +77,9 @@ def from_cells(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     experiment
         An experiment with the key `board`, or one that extends it.
     cells
-        Its cells. Rows of other measures, second readings, columns chosen by target labels, and
-        added columns with other data of a task than the suite's are left out.
+        Its cells. Rows of other measures, second readings, columns chosen by target labels or with
+        labelled documents of the target, and added columns with other data of a task than the
+        suite's are left out.
 
     Returns
     -------
@@ -94,7 +95,9 @@ def from_cells(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     columns = {
         label: spec.columns[name]
         for label, name, choose in table_columns(experiment)
-        if choose in ("", "explained") and not spec.columns[name].reading_of
+        if choose in ("", "explained")
+        and not spec.columns[name].reading_of
+        and not spec.columns[name].options.get("labelled")
     }
     suite = experiments.load(spec.extends).spec if spec.extends else spec
     added = spec.columns.keys() - suite.columns.keys()
@@ -152,7 +155,7 @@ def from_cells(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     return Board(experiment, table, dict(corpus.value_counts(sort=False)), added, sorted(left_out))
 
 
-def table(board: Board) -> Table:
+def standings_table(board: Board) -> Table:
     """Return the standings, a row for each method; those that the experiment adds have a mark."""
     unit = board.experiment.spec.value_unit
 
@@ -191,7 +194,7 @@ def page(board: Board) -> Page:
     suite, legend = words("suite", board, spec), words("board", board, spec)
     if board.left_out:
         legend += f" Not ranked, as runs are on other data: {', '.join(board.left_out)}."
-    return Page(experiment.name, "board", [suite, table(board), legend, picture])
+    return Page(experiment.name, "board", [suite, standings_table(board), legend, picture])
 
 
 def draw(board: Board, folder: Path) -> Path:

@@ -2,9 +2,11 @@
 
 A column with the option `labelled` is the method of `Schema.by_labels` with a sample of labels. By
 this sample, that method or one of the single methods is chosen, see `choose.sample`. Regret is the
-accuracy of the best single method on a task less that of the chosen one.
+accuracy of the best single method on a task less that of the chosen one, on all documents. The
+labelled ones are among them, which made the choice; the columns `…_outside` leave them out.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any
@@ -12,9 +14,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from transferbench.choose.sample import judge_draw, wilson
+from transferbench.choose.sample import judge_draw, sampled_rows, wilson
+from transferbench.errors import UserError
 from transferbench.evidence.frame import Cell
 from transferbench.experiments.experiment import Experiment
+
+#: Column of the regret of the method of `by_labels` with the sample, whatever its name is.
+BY_LABELS = "consensus"
 
 
 def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
@@ -36,56 +42,89 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
         - task, corpus, and a column for each variant.
         - labels: number of labelled documents; 0 stands for the method of `by_labels` without any.
         - regret: regret of the chosen method.
-        - consensus: regret of the method of `by_labels` with the sample.
+        - consensus: regret of the method of `by_labels` with the sample, see BY_LABELS.
         - expected: accuracy of the chosen method that its sample leads to expect.
-        - accuracy: its accuracy on all documents.
+        - accuracy: its accuracy on all documents, also the labelled ones.
         - covered: the share of draws whose 95 per cent interval contains this accuracy.
+        - regret_outside, accuracy_outside, covered_outside: the same on the documents outside the
+          sample. The best single method is still the best one on all documents.
+
+    Raises
+    ------
+    UserError
+        If a run was scored on several targets: a task draws a sample of each.
     """
     spec = experiment.spec
-    right = {
-        (cell.row, cell.column): np.concatenate([*record.correct().values()])
-        for cell in cells
-        for record in cell.records
-        if record.right
-    }
-    samples = {n: c.options for n, c in spec.columns.items() if "labelled" in c.options}
-    plain = [name for name in spec.columns if name not in samples]
+    right: dict[tuple[str, str], np.ndarray] = {}
+    for cell in cells:
+        for record in cell.records:
+            if len(record.right) > 1:
+                raise UserError(f"{record.task} has several targets; by_labels expects one.")
+            for rows in record.correct().values():
+                right[cell.row, cell.column] = rows
+    samples, plain = _samples(experiment), single_methods(experiment)
     lines: list[dict[str, Any]] = []
     for row in spec.rows:
-        if any((row, name) not in right for name in plain):
+        if any((row, name) not in right for name in (spec.by_labels, *plain)):
             continue
-        single = {name: right[row, name] for name in plain if name != spec.by_labels}
-        best = max(np.mean(of_method) for of_method in single.values())
+        single = {name: right[row, name] for name in plain}
+        best_method = max(single.values(), key=np.mean)
+        best = np.mean(best_method)
         where = {"task": row, "corpus": experiment.corpus(row), **spec.rows[row].variant}
         without_labels = np.mean(right[row, spec.by_labels])
         lines.append(where | {"labels": 0, "regret": 100 * (best - without_labels)})
         drawn: dict[int, list[dict[str, float]]] = {}
-        for name, options in samples.items():
+        for name, (m, draw) in samples.items():
             if (row, name) not in right:
                 continue
-            m, draw = (int(str(options.get(key, 0))) for key in ("labelled", "draw"))
             methods = {spec.by_labels: right[row, name]} | single
             judged = judge_draw(methods, m, draw)
-            accuracy = np.mean(methods[next(iter(judged.right))])
+            chosen = methods[next(iter(judged.right))]
+            outside = ~sampled_rows(len(chosen), m, draw)
+            accuracy, accuracy_outside = np.mean(chosen), np.mean(chosen[outside])
             low, high = wilson(judged.accuracy, m)
             drawn.setdefault(m, []).append(
                 {
                     "regret": 100 * (best - accuracy),
-                    "consensus": 100 * (best - np.mean(right[row, name])),
+                    BY_LABELS: 100 * (best - np.mean(right[row, name])),
                     "expected": 100 * judged.accuracy,
                     "accuracy": 100 * accuracy,
                     "covered": float(low <= accuracy <= high),
+                    "regret_outside": 100 * (np.mean(best_method[outside]) - accuracy_outside),
+                    "accuracy_outside": 100 * accuracy_outside,
+                    "covered_outside": float(low <= accuracy_outside <= high),
                 }
             )
         lines += [
-            where | {"labels": m} | {name: fmean(each[name] for each in draws) for name in draws[0]}
-            for m, draws in drawn.items()
+            where | {"labels": m} | {name: fmean(each[name] for each in of_m) for name in of_m[0]}
+            for m, of_m in drawn.items()
         ]
-    columns = ["task", "corpus", *spec.variants, "labels", "regret"]
-    columns += ["consensus", "expected", "accuracy", "covered"]
-    table = pd.DataFrame(lines, columns=columns)
-    table[columns[-5:]] = table[columns[-5:]].map(lambda value: float(f"{value:.4g}"))
+    numbers = ["regret", BY_LABELS, "expected", "accuracy", "covered"]
+    numbers += ["regret_outside", "accuracy_outside", "covered_outside"]
+    table = pd.DataFrame(lines, columns=["task", "corpus", *spec.variants, "labels", *numbers])
+    table[numbers] = table[numbers].map(lambda value: float(f"{value:.4g}"))
     return table
+
+
+def _samples(experiment: Experiment) -> dict[str, tuple[int, int]]:
+    """Return the number of labelled documents and that of the draw, by column with `labelled`."""
+    options = {name: column.options for name, column in experiment.spec.columns.items()}
+    return {
+        name: (int(str(given["labelled"])), int(str(given.get("draw", 0))))
+        for name, given in options.items()
+        if given.get("labelled")
+    }
+
+
+def single_methods(experiment: Experiment) -> list[str]:
+    """Return the columns that are neither the method of `by_labels` nor have a sample."""
+    others = {experiment.spec.by_labels, *_samples(experiment)}
+    return [name for name in experiment.spec.columns if name not in others]
+
+
+def draws(experiment: Experiment) -> dict[int, int]:
+    """Return the number of samples of a task by their number of labelled documents."""
+    return dict(Counter(m for m, _ in _samples(experiment).values()))
 
 
 def rows(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[str]]:
@@ -118,8 +157,10 @@ def _cell(part: pd.DataFrame) -> str:
     return f"{round(mean, 6):.1f} / {part['regret'].max():.1f} ({len(part)})"
 
 
-def reliability(table: pd.DataFrame) -> str:
-    """Return a sentence that compares the accuracy to expect with the true one.
+def reliability(table: pd.DataFrame) -> Iterator[list[str]]:
+    """Yield the heads of a table by number of labels, then its rows: all documents, and the others.
+
+    Regret is the mean over the corpora, the other numbers are means over the tasks.
 
     Parameters
     ----------
@@ -127,11 +168,13 @@ def reliability(table: pd.DataFrame) -> str:
         The lines of `summary`.
     """
     sampled = table[table["labels"] > 0]
-    bias = (sampled["expected"] - sampled["accuracy"]).groupby(sampled["labels"]).mean()
-    covered = sampled.groupby("labels")["covered"].mean()
-    above = ", ".join(f"{value:.1f} points ({m} labels)" for m, value in bias.items())
-    shares = ", ".join(f"{100 * value:.0f} %" for value in covered)
-    return (
-        f"The accuracy to expect is above the true one by {above} on average; its 95 % interval "
-        f"has the true one in {shares} of the draws."
-    )
+    by_number = sampled.groupby("labels")
+    yield ["documents", *(f"{m} labels" for m in by_number.groups)]
+    for label, end in (("all", ""), ("without the labelled ones", "_outside")):
+        cells = []
+        for _, part in by_number:
+            regret = part.groupby("corpus")[f"regret{end}"].mean().mean()
+            above = (part["expected"] - part[f"accuracy{end}"]).mean()
+            covered = 100 * part[f"covered{end}"].mean()
+            cells.append(f"{regret:.2f} / {above:.1f} / {covered:.0f} %")
+        yield [label, *cells]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os.path import normpath
 from pathlib import Path
 from typing import Any, Self
@@ -115,10 +116,20 @@ class Evidence:
             *self.experiment.spec.notes,
         ]
 
+    @cached_property
+    def regrets(self) -> pd.DataFrame:
+        """Regrets of an experiment with the key `regret`, see `regret.summary`."""
+        return regret.summary(self.experiment, self.cells)
+
+    @cached_property
+    def regrets_by_labels(self) -> pd.DataFrame:
+        """Regrets of an experiment with the key `by_labels`, see `labels.summary`."""
+        return labels.summary(self.experiment, self.cells)
+
     @property
-    def problems(self) -> list[str]:
+    def without_verdict(self) -> list[str]:
         """Reasons why cells have no verdict."""
-        return tables.problems(self.experiment, self.cells_and_averages)
+        return tables.without_verdict(self.experiment, self.cells_and_averages)
 
     def pages(self) -> dict[str, Page]:
         """Return the pages by name of the file, the main one first."""
@@ -140,9 +151,9 @@ class Evidence:
         if self.board:
             frames[f"../{boards.FOLDER}/{self.experiment.name}"] = self.board.standings
         if self.experiment.spec.regret:
-            frames["regret"] = regret.summary(self.experiment, self.cells)
+            frames["regret"] = self.regrets
         if self.experiment.spec.by_labels:
-            frames["labels"] = labels.summary(self.experiment, self.cells)
+            frames["labels"] = self.regrets_by_labels
         return frames
 
     def texts(self) -> dict[str, str]:
@@ -215,7 +226,7 @@ class Evidence:
         parts = {
             "Notes": self.notes,
             "Methods and settings": methods(self.experiment),
-            "Without a verdict": self.problems,
+            "Without a verdict": self.without_verdict,
         }
         return [Section(title, [items], folded=True) for title, items in parts.items() if items]
 
@@ -234,8 +245,7 @@ class Evidence:
 
     def _regret(self) -> Page:
         blocks: list[Block] = [words("regret", self.experiment.spec)]
-        frame = regret.summary(self.experiment, self.cells)
-        for title, heads, lines in regret.grids(self.experiment, frame):
+        for title, heads, lines in regret.grids(self.experiment, self.regrets):
             rows: list[TableRow] = [[label, *map(_regret_cell, line)] for label, line in lines]
             table = Table(f"{self.experiment.name}: regret {title}", ["strategy", *heads], rows)
             blocks.append(Section(title, [table]) if title else table)
@@ -244,11 +254,16 @@ class Evidence:
         return Page(self.experiment.name, title, blocks, links)
 
     def _labels(self) -> Page:
-        frame = labels.summary(self.experiment, self.cells)
-        heads, *rows = labels.rows(self.experiment, frame)
+        heads, *rows = labels.rows(self.experiment, self.regrets_by_labels)
         title = "choosing a method by labelled documents of the target"
-        blocks: list[Block] = [words("labels", self.experiment.spec)]
-        blocks += [Table("Regret by labels", heads, rows), labels.reliability(frame)]
+        methods, draws = labels.single_methods(self.experiment), labels.draws(self.experiment)
+        blocks: list[Block] = [
+            words("labels", self.experiment.spec, len(methods), draws),
+            Table("Regret by labels", heads, rows),
+            words("outside"),
+        ]
+        heads, *rows = labels.reliability(self.regrets_by_labels)
+        blocks.append(Table("Without the labelled documents", heads, rows))
         return Page(self.experiment.name, title, blocks, {"All numbers": "labels.csv"})
 
 

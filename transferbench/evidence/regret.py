@@ -2,7 +2,7 @@
 
 The regret of a column on a row is the value of the best candidate there less that of the column,
 each the mean over the seeds. Columns that combine methods are judged, but are no candidates for the
-best, so their regret can be negative. See `schema.Regret`.
+best, so their regret can be negative. See `schema.RegretSpec`.
 """
 
 import math

@@ -208,7 +208,9 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
     if not every:
         raise SeveralErrors.combine(errors or [no_runs(results)])
     is_user = all(reported.name in user_names for reported in every)
-    suites = [(one, boards.table(one.evidence.board)) for one in every if one.evidence.board]
+    suites = [
+        (one, boards.standings_table(one.evidence.board)) for one in every if one.evidence.board
+    ]
     suites.sort(key=lambda suite: -len(suite[1].rows))
     counts = {
         kind: sum((reported.counts[kind] for reported in every), Counter[str]())

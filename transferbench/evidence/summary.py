@@ -1,16 +1,19 @@
 """Summary of how far the papers reproduce: verdicts, chance, order of the methods, claims."""
 
+import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
 import numpy as np
+import pandas as pd
 
 from transferbench import experiments
+from transferbench.choose.evidence import ADVISED, ANY, RECOMMENDED, WHERE
 from transferbench.evidence import tables
 from transferbench.evidence.claims import Outcome
 from transferbench.evidence.frame import Cell
@@ -28,11 +31,14 @@ from transferbench.evidence.page import (
     words,
 )
 from transferbench.evidence.pages import Evidence
+from transferbench.evidence.regret import ELSEWHERE
 from transferbench.measures import LOWER_IS_BETTER
 
 NAMES = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "LNKMTC, LSKMTC", "himls": "HiMLS"}
 #: Shuffled tables for the number that chance gives.
 SHUFFLES = 1000
+#: The regrets that recommendations quote, relative to the folder of results.
+REGRETS = "../transferbench/choose/regrets.json"
 #: In the README of the project, before and after the table in short.
 MARK = "<!-- by transferbench tables -->"
 HEADS = (
@@ -132,8 +138,102 @@ def groups(evidence: Evidence, declared: bool) -> list[Group]:
     return [Group(of_measure, spec.proposed, points) for of_measure in by_measure.values()]
 
 
-def table(results: Mapping[str, Sequence[Evidence]], declared: bool) -> Table:
-    """Return the table of totals.
+@dataclass(frozen=True)
+class Totals:
+    """How far a paper, or all papers together, reproduce.
+
+    Parameters
+    ----------
+    label
+        The paper.
+    verdicts
+        Numbers of cells by verdict.
+    by_chance
+        Number of cells that agree if printed values are shuffled, see `Group.by_chance`.
+    median
+        Median difference in points; NaN without a cell of ours.
+    correlation
+        Mean of the groups' correlations; NaN if none has one.
+    best_printed, best_ours
+        Rows where a proposed method is best, in print and in ours.
+    rows
+        Rows that `best_printed` and `best_ours` are of.
+    outcomes
+        Numbers of the paper's claims by outcome.
+    """
+
+    label: str
+    verdicts: Counter[str]
+    by_chance: float
+    median: float
+    correlation: float
+    best_printed: int
+    best_ours: int
+    rows: int
+    outcomes: Counter[Outcome]
+
+    @classmethod
+    def from_groups(cls, label: str, groups: Sequence[Group], outcomes: Counter[Outcome]) -> Self:
+        """Return the totals of judged cells and of claims."""
+        distances = [
+            abs(cell.difference) * group.percent
+            for group in groups
+            for cell in group.cells
+            if not cell.reason
+        ]
+        correlations = [c for group in groups if not math.isnan(c := group.correlation())]
+        best = [group.best() for group in groups]
+        printed, ours, rows = (sum(of_group[i] for of_group in best) for i in range(3))
+        return cls(
+            label,
+            Counter(cell.verdict for group in groups for cell in group.cells),
+            sum(group.by_chance() for group in groups),
+            median(distances) if distances else math.nan,
+            fmean(correlations) if correlations else math.nan,
+            printed, ours, rows, outcomes,
+        )  # fmt: skip
+
+    @property
+    def available(self) -> str:
+        """The number of cells with a value of ours."""
+        return f"{self.verdicts.total() - self.verdicts['unavailable']}"
+
+    @property
+    def agree(self) -> Value:
+        """The number of cells that agree, in brackets what chance gives."""
+        return Value(f"{self.verdicts['within'] + self.verdicts['close']} ({self.by_chance:.0f})")
+
+    @property
+    def distance(self) -> list[Value]:
+        """The median difference, the rank correlation, and the rows where its method is best."""
+        return [
+            Value("" if math.isnan(self.median) else f"{self.median:.1f}"),
+            Value("" if math.isnan(self.correlation) else f"{self.correlation:.2f}"),
+            Value(f"{self.best_printed} of {self.rows}"),
+            Value(f"{self.best_ours} of {self.rows}"),
+        ]
+
+    @property
+    def claims(self) -> Value:
+        """The number of claims with each outcome."""
+        counts = (f"{self.outcomes[name]}\u00a0{OUTCOMES[name]}" for name in get_args(Outcome))
+        return Value(" ".join(counts))
+
+    @property
+    def row(self) -> TableRow:
+        """The row of `totals_table`."""
+        return [
+            self.label,
+            f"{self.verdicts.total()}",
+            *(f"{self.verdicts[verdict]}" for verdict in MARKS),
+            f"{self.by_chance:.0f}",
+            *self.distance,
+            *(f"{self.outcomes[outcome]}" for outcome in get_args(Outcome)),
+        ]
+
+
+def totals(results: Mapping[str, Sequence[Evidence]], declared: bool) -> list[Totals]:
+    """Return the totals of each paper, then those of all.
 
     Parameters
     ----------
@@ -141,46 +241,22 @@ def table(results: Mapping[str, Sequence[Evidence]], declared: bool) -> Table:
         Evidence of each paper's tables, by short name of the paper.
     declared
         See `groups`.
-
-    Returns
-    -------
-    Table
-        A row for each paper, and one for all.
     """
-    rows, every = list[TableRow](), list[Group]()
+    of_papers, every = list[Totals](), list[Group]()
     outcomes = Counter[Outcome]()
     for paper, evidences in results.items():
-        judged_groups = [group for evidence in evidences for group in groups(evidence, declared)]
-        judged = Counter(r.outcome for e in evidences for r in e.results if not r.claim.by_us)
-        rows.append(_row(NAMES.get(paper, paper), judged_groups, judged))
-        every += judged_groups
-        outcomes += judged
-    title = "as we read the papers" if declared else "as the papers are written"
-    return Table(title, HEADS, rows, [_row("all", every, outcomes)])
+        judged = [group for evidence in evidences for group in groups(evidence, declared)]
+        claims = Counter(r.outcome for e in evidences for r in e.results if not r.claim.by_us)
+        of_papers.append(Totals.from_groups(NAMES.get(paper, paper), judged, claims))
+        every += judged
+        outcomes += claims
+    return [*of_papers, Totals.from_groups("all", every, outcomes)]
 
 
-def _row(label: str, judged: Sequence[Group], outcomes: Mapping[Outcome, int]) -> TableRow:
-    cells = [cell for group in judged for cell in group.cells]
-    verdicts = Counter(cell.verdict for cell in cells)
-    distances = [
-        abs(cell.difference) * group.percent
-        for group in judged
-        for cell in group.cells
-        if not cell.reason
-    ]
-    correlations = [c for group in judged if not math.isnan(c := group.correlation())]
-    best = np.array([group.best() for group in judged] or [(0, 0, 0)]).sum(axis=0)
-    return [
-        label,
-        f"{len(cells)}",
-        *(f"{verdicts[verdict]}" for verdict in MARKS),
-        f"{sum(group.by_chance() for group in judged):.0f}",
-        f"{median(distances):.1f}" if distances else "",
-        f"{fmean(correlations):.2f}" if correlations else "",
-        Value(f"{best[0]} of {best[2]}"),
-        Value(f"{best[1]} of {best[2]}"),
-        *(f"{outcomes[outcome]}" for outcome in get_args(Outcome)),
-    ]
+def totals_table(title: str, lines: Sequence[Totals]) -> Table:
+    """Return the table of `totals`, whose last line is that of all papers."""
+    *rows, last = [line.row for line in lines]
+    return Table(title, HEADS, rows, [last])
 
 
 def blocks(known: Mapping[str, Evidence]) -> list[Block]:
@@ -203,34 +279,33 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
     }
     if not papers:
         return []
-    written, declared = (table(papers, way) for way in (False, True))
-    rows = list[TableRow]()
-    for one, other in zip(written.texts()[1:], declared.texts()[1:], strict=True):
-        agree = (Value(f"{int(row[2]) + int(row[3])} ({row[7]})") for row in (one, other))
-        claims = Value(
-            " ".join(f"{n}\u00a0{m}" for n, m in zip(one[12:], OUTCOMES.values(), strict=True))
-        )
-        written_agree, read_agree = agree
-        numbers = f"{int(one[1]) - int(one[6])}"
-        rows.append([one[0], numbers, written_agree, *map(Value, one[8:12]), claims, read_agree])
+    written, read = (totals(papers, declared) for declared in (False, True))
+    rows: list[TableRow] = [
+        [one.label, one.available, one.agree, *one.distance, one.claims, other.agree]
+        for one, other in zip(written, read, strict=True)
+    ]
     heads = ["paper", "numbers compared", "agree, as written", "median difference, points",
              "rank correlation", "its method is best: in print", "here", "claims",
              "agree, as we read it"]  # fmt: skip
+    as_written = totals_table("as the papers are written", written)
+    as_read = totals_table("as we read the papers", read)
+    *_, printed, ours = written[-1].distance
     return [
-        words("summary", *rows[-1][1:3], rows[-1][-1], *rows[-1][5:7]),
+        words("summary", written[-1].available, written[-1].agree, read[-1].agree, printed, ours),
         Table("How far the papers reproduce", heads, rows),
-        Section("As the papers are written", [words("totals"), written], folded=True),
-        Section("As we read the papers", [words("declared"), declared], folded=True),
+        Section("As the papers are written", [words("totals"), as_written], folded=True),
+        Section("As we read the papers", [words("declared"), as_read], folded=True),
     ]
 
 
 def texts(results: Path, known: Mapping[str, Evidence]) -> dict[str, str]:
-    """Return the texts of README.md: of the results, and of the project.
+    """Return the texts of README.md, of the results and of the project, and of REGRETS.
 
     Parameters
     ----------
     results
-        Folder of results; the README above it has the table in short between two MARKs.
+        Folder of results; the README above it has the table in short between two MARKs. REGRETS is
+        left out if the folder is not in a checkout, or lacks the experiments.
     known
         Evidence by name of the experiment.
 
@@ -239,18 +314,56 @@ def texts(results: Path, known: Mapping[str, Evidence]) -> dict[str, str]:
     dict
         Texts by path relative to the folder.
     """
-    totals = blocks(known)
-    if not totals:
+    short_and_full = blocks(known)
+    if not short_and_full:
         return {}
     links = {"What the digits of the printed numbers say": "audit.md"}
-    parts = [*totals, Section("Experiments", [_experiments(known)])]
+    parts = [*short_and_full, Section("Experiments", [_experiments(known)])]
     files = {"README.md": markdown(Page("Results", "how far the papers reproduce", parts, links))}
     readme = results.parent / "README.md"
     if readme.is_file() and MARK in (text := readme.read_text(encoding="utf-8")):
         before, _, after = text.split(MARK)
-        short = next(block for block in totals if isinstance(block, Table))
+        short = next(block for block in short_and_full if isinstance(block, Table))
         files["../README.md"] = f"{before}{MARK}\n{table_text(short)}\n{MARK}{after}"
+    regrets = known_regrets(known)
+    if regrets and (results / REGRETS).is_file():
+        files[REGRETS] = json.dumps(regrets, indent=2) + "\n"
     return files
+
+
+def known_regrets(known: Mapping[str, Evidence]) -> dict[str, dict[str, dict[str, float]]]:
+    """Return the regrets of `choose.evidence`, by class shares and by number of labels.
+
+    Parameters
+    ----------
+    known
+        Evidence by name of the experiment.
+
+    Returns
+    -------
+    dict
+        Numbers with six digits; empty without one of the experiments.
+    """
+    if not {"choice", "choice-settings", "choice-labels"} <= known.keys():
+        return {}
+    of_shares = {}
+    for shares in WHERE:
+        fitted = shares == "no shift"  # no setting is chosen there
+        table = known["choice" if fitted else "choice-settings"].regrets
+        strategy = f"{RECOMMENDED}, {ADVISED}" if fitted else ELSEWHERE
+        columns = {"strategy": strategy, "documents": ANY, "shares": shares}
+        (line,) = table[(table[[*columns]] == pd.Series(columns)).all(axis=1)].to_dict("records")
+        numbers = {name: float(f"{line[name]:.6g}") for name in ("mean", "low", "high", "worst")}
+        of_shares[shares] = {name: line[name] for name in ("tasks", "corpora")} | numbers
+    chosen = known["choice-labels"].regrets_by_labels
+    of_labels = {
+        f"{m}": {
+            "mean": float(f"{part.groupby('corpus')['regret'].mean().mean():.6g}"),
+            "worst": part["regret"].max(),
+        }
+        for m, part in chosen[chosen["labels"] > 0].groupby("labels")
+    }
+    return {"shares": of_shares, "labels": of_labels}
 
 
 def _experiments(known: Mapping[str, Evidence]) -> Table:

@@ -217,7 +217,7 @@ def measures(experiment: Experiment) -> str:
     return "; ".join(filter(None, [", ".join(shares), *costs]))
 
 
-def problems(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
+def without_verdict(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     """Return why cells have no verdict, a sentence for each reason, and the remedy."""
     by_reason: dict[str, list[str]] = {}
     for cell in cells:

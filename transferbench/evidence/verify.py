@@ -124,7 +124,7 @@ def compare(measured: pd.DataFrame, records: Sequence[Record]) -> pd.DataFrame:
     return compared
 
 
-def table(compared: pd.DataFrame) -> list[list[str]]:
+def measures_table(compared: pd.DataFrame) -> list[list[str]]:
     """Return the rows of a table: each run's measures that differ, or the one furthest apart."""
     rows = [["", "run", "furthest apart", "committed", "now", "may differ by", "experiment"]]
     for (_, run), measures in compared.groupby(["experiment", "run"], sort=False):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from pydantic import ValidationError
 
-from transferbench import experiments, models, parameters, strict_yaml, tasks
+from transferbench import datasets, experiments, models, parameters, strict_yaml, tasks
 from transferbench.errors import SeveralErrors, UserError, brief, closest, unknown
 from transferbench.experiments.schema import Better, Claim, Column, Figure, Schema, StrictModel
 from transferbench.measures import COSTS, MEASURES
@@ -154,6 +154,7 @@ def validate(data: Any, lines: LineMap) -> Schema:
         errors.check_known("column", getattr(spec, key), spec.columns, key)
     if spec.by_labels:
         errors.check_known("column", [spec.by_labels], spec.columns, "by_labels")
+        _check_by_labels(spec, errors)
     if spec.board:
         errors.check_known("column", [spec.board], spec.columns, "board")
     for i, claim in enumerate(spec.claims):
@@ -174,6 +175,9 @@ def _check_row(spec: Schema, label: str, more_domains: Collection[str], errors: 
         domains = tasks.documents(row.data())
         named = [row.domain] if row.domain and domains else []
         errors.check_known("domain", named, [*domains, *more_domains], *keys, "domain")
+        labelled = row.data().labelled
+        for column in spec.columns.values():
+            models.check_labelled(column.model, 0 if column.task else labelled)
 
 
 def _check_column(spec: Schema, label: str, column: Column, errors: ErrorList) -> None:
@@ -181,10 +185,14 @@ def _check_column(spec: Schema, label: str, column: Column, errors: ErrorList) -
     keys = ("columns", label)
     with errors.at(*keys, "task"):
         if column.task:
-            tasks.Task.parse(column.task)
+            models.check_labelled(column.model, tasks.Task.parse(column.task).labelled)
+    labelled = 0
     for row in spec.rows.values() if column.options else ():
         with errors.at(*keys, "options"):
-            row.data(column)
+            labelled = row.data(column).labelled
+    if column.options.get("labelled"):
+        with errors.at(*keys, "options"):
+            models.check_labelled(column.model, labelled)
     together = bool(column.grid) == bool(column.choose)
     errors.expect(together, "expected grid and choose together.", *keys, "grid")
     if models.is_external(column.model):
@@ -202,6 +210,36 @@ def _check_column(spec: Schema, label: str, column: Column, errors: ErrorList) -
         for keys_of_value, name, value in settings:
             with errors.at(*keys_of_value):
                 parameters.resolve(fit, {name: value}, column.model)
+
+
+def _check_by_labels(spec: Schema, errors: ErrorList) -> None:
+    """Check that a sample is of one target, and of the method of `by_labels`.
+
+    Lines of `evidence.labels` draw a sample of a row's documents, and a task draws one of each
+    target.
+    """
+    reported = set()
+    for label, row in spec.rows.items():
+        keys = spec.keys_of(label)
+        with suppress(UserError):  # reported by _check_row
+            task = row.data()
+            domains = datasets.facts(task.base).get("documents", {})
+            several = len(domains) > 2 and not task.subsample_options.get("halves")
+            if several and keys not in reported:
+                reported.add(keys)
+                expected = "expected a task with one source and one target for by_labels"
+                errors.add(f"{task.base} has {len(domains)} domains; {expected}.", *keys, "task")
+    if spec.by_labels not in spec.columns:
+        return
+    model = spec.columns[spec.by_labels].model
+    allowed = {model, *({f"{model}-sampled"} & models.registry().keys())}
+    for label, column in spec.columns.items():
+        if column.options.get("labelled"):
+            message = (
+                f"expected {' or '.join(sorted(allowed))} in a column with labelled, as by_labels "
+                f"names {spec.by_labels}; got {column.model}."
+            )
+            errors.expect(column.model in allowed, message, "columns", label, "model")
 
 
 def _check_measures(spec: Schema, families: Collection[Family], errors: ErrorList) -> None:

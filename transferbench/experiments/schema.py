@@ -283,7 +283,7 @@ class Levels(StrictModel):
     column: str
 
 
-class Regret(StrictModel):
+class RegretSpec(StrictModel):
     """Judge each column as the choice for every row, without labels of the target.
 
     The candidates for the best column are all but controls and those combined.
@@ -541,7 +541,8 @@ class Schema(StrictModel):
         Rank the methods on the suite of tasks; the value is the column to compare them with.
     by_labels
         The column that is taken without labels of the target. Columns with the option `labelled`
-        are this method with a sample of labels, by which one of all methods is chosen. This needs
+        are this method with a sample of labels, by which one of all methods is chosen. A task has
+        one target, and the model of such a column is that of this one, or its sampled form. It needs
         the decisions of the runs: those that another experiment has made without them do not
         count, and `reproduce --rerun all` makes them again.
     control_of
@@ -592,7 +593,7 @@ class Schema(StrictModel):
     published_repeats: Repeats | None = None
     tolerance: Annotated[tuple[Tolerance, ...], ONE_OR_MORE] = ()
     figure: Figure | None = None
-    regret: Regret | None = None
+    regret: RegretSpec | None = None
     notes: tuple[str, ...] = ()
     units: Literal["task", "corpus", "group"] | None = None
     claims: tuple[Claim, ...] = ()

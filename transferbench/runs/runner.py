@@ -22,13 +22,15 @@ from transferbench.settings import Settings
 from transferbench.tasks import BuiltTask, Task
 
 
-def plan(task: str, model: str, given: dict[str, Any], seeds: Iterable[int]) -> list[Run]:
+def plan_runs(task: str, model: str, given: dict[str, Any], seeds: Iterable[int]) -> list[Run]:
     """Return the runs of a model on a task: one for each seed, or one if it takes no seed.
 
-    Raise UserError for an unknown task, model or parameter.
+    Raise UserError for an unknown task, model or parameter, or if the task shows labels of scored
+    documents that the model may use.
     """
     function = models.load(model)
     value = tasks.Task.parse(task)
+    models.check_labelled(model, value.labelled)
     params = parameters.resolve(function, given, model)
     random = parameters.takes_seed(function)
     return [Run(value, model, params, seed) for seed in (seeds if random else (None,))]

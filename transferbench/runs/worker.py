@@ -21,7 +21,7 @@ from transferbench.measures import ALL, correct, evaluate
 from transferbench.messages import excerpt, reason, shorten
 from transferbench.problem import Fit, Truth
 from transferbench.runs.record import Job, Record, now, pack
-from transferbench.userdata.doubts import check_data, check_fit
+from transferbench.userdata.doubts import data_doubts, fit_doubts
 
 #: Seconds between two progress messages of a run.
 PROGRESS_INTERVAL = 0.1
@@ -93,7 +93,7 @@ def _measure(record: Record, job: Job, send: Send) -> Record:
     measures = evaluate(fit, truth, problem)
     doubts: tuple[Doubt, ...] = ()
     if run.task.base == "own" and problem.family != "multilabel":
-        doubts = (*check_data(problem), *check_fit(run.model, problem, run.params, fit))
+        doubts = (*data_doubts(problem), *fit_doubts(run.model, problem, run.params, fit))
     scored = [int(np.count_nonzero(rows)) for rows in truth.scored]
     documents = {**dict(zip(truth.names, scored, strict=True)), ALL: sum(scored)}
     peak = artefacts.peak_mib()

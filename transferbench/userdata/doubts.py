@@ -53,7 +53,7 @@ FEATURES_REMEDY = (
 )
 
 
-def check_data(problem: Problem) -> list[Doubt]:
+def data_doubts(problem: Problem) -> list[Doubt]:
     """Return doubts about the documents of the targets."""
     in_source = np.zeros(problem.domains[0].X.shape[1])
     for domain in problem.sources:
@@ -63,7 +63,7 @@ def check_data(problem: Problem) -> list[Doubt]:
         for target in problem.targets
         for text, worthless in _feature_doubts(sp.csr_array(target.X), in_source)
     ]
-    return doubts + check_overlap(problem)
+    return doubts + overlap_doubts(problem)
 
 
 def _feature_doubts(X: sp.csr_array, in_source: np.ndarray) -> Iterator[tuple[str, bool]]:
@@ -91,7 +91,7 @@ def _feature_doubts(X: sp.csr_array, in_source: np.ndarray) -> Iterator[tuple[st
         yield f"no two documents share a feature; {FEATURES_REMEDY}", False
 
 
-def check_overlap(problem: Problem) -> list[Doubt]:
+def overlap_doubts(problem: Problem) -> list[Doubt]:
     """Return a doubt for each target that shares documents with a source.
 
     Two documents are the same if their features are, scaled to length one. Short documents can be
@@ -131,7 +131,7 @@ def _keys(domain: Domain, directions: np.ndarray) -> np.ndarray:
     return np.asarray(np.round(X @ directions, 5).view(complex).ravel())
 
 
-def check_fit(model: str, problem: Problem, params: Mapping[str, Any], fit: Fit) -> list[Doubt]:
+def fit_doubts(model: str, problem: Problem, params: Mapping[str, Any], fit: Fit) -> list[Doubt]:
     """Return doubts about the decisions of a model on the targets.
 
     Parameters
@@ -211,7 +211,7 @@ def _one_class(decided: np.ndarray, share: float, group: str) -> Iterator[tuple[
 def _decision_doubts(
     problem: Problem, decided: np.ndarray, params: Mapping[str, Any], matched: bool
 ) -> Iterator[tuple[str, bool]]:
-    """Yield doubts about the decisions of a model on a target; see `check_fit`.
+    """Yield doubts about the decisions of a model on a target; see `fit_doubts`.
 
     Expected shares are those that the user gives, else those of the source.
 
