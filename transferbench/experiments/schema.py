@@ -542,8 +542,8 @@ class Schema(StrictModel):
     by_labels
         The column that is taken without labels of the target. Columns with the option `labelled`
         are this method with a sample of labels, by which one of all methods is chosen. A task has
-        one target, and the model of such a column is that of this one, or its sampled form. It needs
-        the decisions of the runs: those that another experiment has made without them do not
+        one target, and the model of such a column is that of this one, or its sampled form. It
+        needs the decisions of the runs: those that another experiment has made without them do not
         count, and `reproduce --rerun all` makes them again.
     control_of
         Name of an experiment, for instance on the data in another form, whose published values and
