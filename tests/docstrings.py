@@ -27,8 +27,6 @@ COMMON = {
 }
 #: The start of a line or a sentence of the form "name: text" or "name, name: text".
 PROSE = re.compile(r"(?:^|[.;] )\s*(\w+(?:(?:, | and )\w+)*): \S", re.MULTILINE)
-#: Files that still have such sentences.
-WITH_PROSE = ("runs/local.py", "runs/worker.py")
 
 
 class Validator(validate_docstrings.AstValidator):
@@ -55,8 +53,6 @@ class Validator(validate_docstrings.AstValidator):
 
     def _described_in_prose(self) -> list[tuple[str, str]]:
         """Return a fault for each parameter that a sentence "name: text" describes."""
-        if Path(self.source_file_name).as_posix().endswith(WITH_PROSE):
-            return []
         parameters = {name.lstrip("*") for name in self.signature_parameters}
         starts = PROSE.findall(self.raw_doc)
         found = parameters.intersection(re.findall(r"\w+", " ".join(starts)))

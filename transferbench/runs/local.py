@@ -56,7 +56,12 @@ def with_memory_limit(job: Job, n_jobs: int) -> Job:
 def total_memory(root: Path = Path("/")) -> int | None:
     """Return the bytes that this process may use: the machine's, or less in a container or a job.
 
-    None if the system does not report any. root: folder with `proc` and `sys`.
+    None if the system does not report any.
+
+    Parameters
+    ----------
+    root
+        Folder with `proc` and `sys`.
     """
     limits, groups = [], ""
     with suppress(AttributeError, ValueError, OSError):

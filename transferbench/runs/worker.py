@@ -39,7 +39,12 @@ def versions() -> dict[str, str]:
 def run_job(job: Job, send: Send) -> str:
     """Return the record of a run as a line; an error becomes its status and reason.
 
-    send: takes progress, a line `[iteration, planned]`.
+    Parameters
+    ----------
+    job
+        The run, its task and limits.
+    send
+        Takes progress, a line `[iteration, planned]`.
     """
     limits = job.limits
     libraries = [*map(" ".join, versions().items())]
