@@ -24,7 +24,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -102,10 +102,13 @@ def traits(record: Record, extremes: Mapping[str, tuple[float, ...]]) -> set[str
     return present
 
 
-def variants(records: Iterable[Record], max_seconds: float) -> tuple[list[Record], list[str]]:
+def variants(
+    records: Iterable[Record], max_seconds: float, loaded: Container[str] = ()
+) -> tuple[list[Record], list[str]]:
     """Return the runs of one model to repeat, and the traits that only longer runs have.
 
-    From the quickest run on, a run is repeated if it has a trait that no quicker run has.
+    From the quickest run on, a run is repeated if it has a trait that no quicker run has. A run of
+    a task that others need, too, may take twice as long: to build a task may take minutes.
 
     Parameters
     ----------
@@ -113,9 +116,15 @@ def variants(records: Iterable[Record], max_seconds: float) -> tuple[list[Record
         The runs of the model.
     max_seconds
         Longest run to repeat.
+    loaded
+        Tasks that runs of other models need.
     """
+
+    def cost(record: Record) -> float:
+        return (record.seconds or math.inf) * (1 if record.task in loaded else 2)
+
     # A run without a time was made elsewhere, such as on a GPU: it is not repeated.
-    known = sorted(records, key=lambda record: record.seconds or math.inf)
+    known = sorted(records, key=cost)
     numbers: dict[str, list[float]] = {}
     for record in known:
         for name, value in record.params.items():
@@ -215,13 +224,15 @@ def prove(
     )
     # A model that one version lacks cannot be compared.
     changed = {model: was[model] for model in was.keys() & is_now if was[model] != is_now[model]}
-    chosen = {
-        model: variants((r for r in by_model[model] if r.equal_code == code), max_seconds)
-        for model, code in changed.items()
-    }
+    chosen: dict[str, tuple[list[Record], list[str]]] = {}
+    tasks: set[str] = set()
+    for model, code in sorted(changed.items()):
+        of_code = [record for record in by_model[model] if record.equal_code == code]
+        chosen[model] = variants(of_code, max_seconds, tasks)
+        tasks.update(record.task for record in chosen[model][0])
     bar = tqdm(total=sum(len(runs) for runs, _ in chosen.values()), leave=False, disable=None)
     with bar:
-        for model, (runs, skipped) in sorted(chosen.items()):
+        for model, (runs, skipped) in chosen.items():
             difference, same_scores = "" if runs else "no run to repeat", True
             for record in sorted(runs, key=lambda record: record.task):  # a task is loaded once
                 bar.set_description(model)
