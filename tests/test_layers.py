@@ -45,7 +45,7 @@ PARTS = {
     "estimators": {"userdata", "choose", "api"},
     "citing": {"models", "data", "datasets", "tasks", "experiments"},
     "restamp": {"runs"},
-    "repeat_fits": {"runs"},
+    "repeat_fits": {"models", "runs", "api"},
     "bundle": {"runs", "experiments", "evidence", "citing"},
 }
 

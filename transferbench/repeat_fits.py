@@ -17,6 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 import transferbench
+from transferbench import api, models
 from transferbench.errors import UserError
 from transferbench.measures import evaluate
 from transferbench.problem import Fit
@@ -58,13 +59,9 @@ def repeat(run: dict[str, Any]) -> dict[str, Any]:
         if run["curve"]:
             curve.append(evaluate(Fit(scores), truth))
 
-    fit = transferbench.fit(
-        run["model"],
-        problem,
-        seed=run["seed"] or 0,
-        watch=watch,
-        **run["params"],
-    )
+    model = run["model"]
+    params = api.resolve(model, problem.family, run["params"])
+    fit = models.fit(model, problem, params, seed=run["seed"] or 0, watch=watch)
     return {
         "data": digest([*matrices(problem), *truth.Y]),
         "measures": evaluate(fit, truth, problem),
