@@ -228,6 +228,8 @@ def prove(
     tasks: set[str] = set()
     for model, code in sorted(changed.items()):
         of_code = [record for record in by_model[model] if record.equal_code == code]
+        if not of_code:  # no line depends on this proof
+            continue
         chosen[model] = variants(of_code, max_seconds, tasks)
         tasks.update(record.task for record in chosen[model][0])
     bar = tqdm(total=sum(len(runs) for runs, _ in chosen.values()), leave=False, disable=None)
