@@ -50,7 +50,7 @@ def lines() -> Iterator[str]:
     for part in sorted(
         set(StrictModel.__subclasses__()) - {Schema}, key=lambda part: part.__name__
     ):
-        yield f"keys experiment.{part.__name__} {' '.join(sorted(part.model_fields))}"
+        yield f"keys experiment.{part.__name__.removesuffix('Spec')} {' '.join(sorted(part.model_fields))}"
     yield f"keys runs.jsonl {' '.join(field.name for field in dataclasses.fields(Record))}"
 
 
