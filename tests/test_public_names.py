@@ -50,7 +50,8 @@ def lines() -> Iterator[str]:
     for part in sorted(
         set(StrictModel.__subclasses__()) - {Schema}, key=lambda part: part.__name__
     ):
-        yield f"keys experiment.{part.__name__.removesuffix('Spec')} {' '.join(sorted(part.model_fields))}"
+        name = part.__name__.removesuffix("Spec")  # the class may be called otherwise
+        yield f"keys experiment.{name} {' '.join(sorted(part.model_fields))}"
     yield f"keys runs.jsonl {' '.join(field.name for field in dataclasses.fields(Record))}"
 
 
