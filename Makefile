@@ -9,8 +9,8 @@ endif
 WORKERS ?= auto
 OMP_NUM_THREADS ?= 1
 export OMP_NUM_THREADS
-# Runs at the same time: one for each core.
-JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
+# Runs at the same time: one for each core that the job may use.
+JOBS ?= auto
 # Folder of results of `make reproduce-all`; those in results/ are the committed ones.
 REPRODUCED ?= reproduced
 # Extras for `make test`; browser adds the tests of the report.

@@ -62,6 +62,8 @@ def calls(folder: Path) -> dict[str, list[str]]:
         "run": [TASK, "-m", "kmeans"],
         "share": [experiment, "--out", str(folder / "bundle.zip")],
         "tables": [experiment],
+        "merge": [str(folder / "here" / "results"), "--into", str(folder / "joined")],
+        "status": [experiment],
         "verify": [experiment],
     }
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from small_experiment import PLAIN
 
+from transferbench import experiments
+from transferbench.cli.reproduce import _lock
 from transferbench.errors import UserError
 from transferbench.evidence import pages
-from transferbench.experiments.batch import PendingExperiment
+from transferbench.experiments.batch import PendingExperiment, Shard, hours_on
 from transferbench.runs import store
+from transferbench.runs.record import Record
 from transferbench.settings import Settings
 
 SMALL = "generated/clusters:documents=200"
@@ -238,3 +243,97 @@ def test_runs_are_kept_as_asked(call, home, write, rerun, kept):
         assert f"one: 2 of 2 runs finished{earlier}\n" in out
         years = [line["finished"][:4] for line in lines(home.results, "one")]
         assert years.count("2020") == number
+
+
+def test_shards_are_parts_that_make_a_whole(call, home, write):
+    path = write("one", starts=3)
+    whole = [planned.run for planned in experiments.load(path).runs()]
+    parts = [[run for run in whole if Shard(number, 2).has(run)] for number in (1, 2)]
+    assert sorted(map(str, parts[0] + parts[1])) == sorted(map(str, whole))
+    assert all(parts)
+    code, out, err = call("reproduce", path, "--shard", "1/2")
+    assert code == 0, err
+    assert out == f"one: shard 1/2 is done; {len(parts[1])} runs of other shards are not\n"
+    assert not (home.results / "one" / "table.md").exists()
+    code, out, err = call("reproduce", path, "--shard", "2/2")
+    assert code == 0, err
+    assert out.splitlines()[-1] == f"one: {len(whole)} of {len(whole)} runs finished " + (
+        f"({len(parts[0])} kept from earlier)"
+    )
+    assert (home.results / "one" / "table.md").exists()
+    assert call("reproduce", path, "--shard", "2/2")[2].startswith("1 experiment: 0 runs to do")
+
+
+@pytest.mark.parametrize("text", ["3/2", "0/2", "1", "a/b", "1/0", "-1/2", "1/99999"])
+def test_a_shard_that_is_none_is_one_line(call, write, text):
+    code, _, err = call("reproduce", write("one"), "--shard", text)
+    assert code == 2
+    assert "expected I/N with I from 1 to N, such as 3/16" in err
+
+
+def test_shards_run_side_by_side_and_a_whole_waits_for_them(home, capfd):
+    folder, entered = home.results / "one", []
+
+    def enter(shard: Shard | None) -> threading.Thread:
+        def wait() -> None:
+            with _lock(folder, shard):
+                entered.append(shard)
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        thread.join(0.5)
+        return thread
+
+    with _lock(folder, Shard(1, 2)), _lock(folder, Shard(2, 2)):
+        whole = enter(None)
+        assert entered == []
+        late = enter(Shard(2, 2))
+        assert entered == []
+    whole.join(10)
+    late.join(10)
+    assert entered == [None, Shard(2, 2)]
+    assert "another reproduce of one is running here" in capfd.readouterr().err
+    with _lock(folder, None):
+        shard = enter(Shard(1, 2))
+        assert len(entered) == 2
+    shard.join(10)
+    assert entered[2:] == [Shard(1, 2)]
+
+
+def test_shards_of_a_users_file_can_be_joined_and_failures_count(call, home, write):
+    path = write("one", starts=3)
+    for number in (1, 2):
+        folder = home.results.parent / f"node{number}"
+        arguments = ("--results", str(folder), "reproduce", path, "--shard", f"{number}/2")
+        assert call(*arguments)[0] == 0
+    nodes = [str(home.results.parent / f"node{number}") for number in (1, 2)]
+    assert call("merge", *nodes, "--into", str(home.results))[0] == 0
+    assert call("tables", "one")[0] == 0
+    assert (home.results / "one" / "table.md").exists()
+    lines = (home.results / "one" / "runs.jsonl").read_text().splitlines()
+    failed = replace(Record.from_line(lines[0]), status="timeout", metrics={}, right={})
+    (home.results / "one" / "runs.jsonl").write_text("\n".join([failed.line, *lines[1:]]) + "\n")
+    other = 2 if Shard(1, 2).has(failed.run) else 1
+    code, out, _ = call("reproduce", path, "--shard", f"{other}/2")
+    assert code == 1
+    assert "runs finished (" in out or ", 1 timeout" in out
+
+
+def test_all_runs_again_by_shards_need_a_folder_of_their_own(call, write):
+    code, _, err = call("reproduce", write("one"), "--rerun", "all", "--shard", "1/2")
+    assert code == 2
+    assert "cannot tell new results from old" in err
+
+
+def test_the_longest_run_is_first_so_that_no_core_idles_at_the_end():
+    assert hours_on([3600, 1800, 1800], 2) == 1
+    assert hours_on([1800, 1800, 3600], 2) == 1.5
+    assert hours_on([], 16) == 0
+
+
+def test_a_dry_run_forecasts_the_time_on_several_cores(call, home, write):
+    assert call("reproduce", write("one"))[0] == 0
+    out = call("reproduce", write("one"), "--dry-run", "--rerun", "all")[1]
+    assert "on 2 cores " in out
+    assert ", on 16 cores " in out
+    assert ", on 64 cores " in out

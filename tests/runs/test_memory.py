@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from transferbench.runs.local import total_memory
+from transferbench.runs.pool import total_memory
 
 MIB = 2**20
 

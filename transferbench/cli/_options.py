@@ -50,6 +50,27 @@ def passing(name: str, values: type) -> Callable[[Callable[..., Any]], Callable[
     return decorate
 
 
+class Jobs(click.ParamType[int]):
+    """A number of runs at a time, or auto: one for each core that the command may use."""
+
+    name = "N | auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if value == "auto":
+            from transferbench.runs.pool import cores
+
+            return cores()
+        number: int = click.IntRange(1).convert(value, param, ctx)
+        return number
+
+
+#: The option of a command that performs several runs.
+JOBS: dict[str, Any] = {
+    "type": Jobs(), "default": 1, "show_default": True,
+    "help": "Runs at a time; auto: one for each core that this command may use.",
+}  # fmt: skip
+
+
 def completing(names: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
     """Return a shell_complete callback for the names that a function returns."""
     return lambda ctx, param, start: sorted(name for name in names() if name.startswith(start))

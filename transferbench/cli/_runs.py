@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 import click
 from annotated_types import Ge, Lt
 
-from transferbench.cli._options import option, passing
+from transferbench.cli._options import JOBS, option, passing
 from transferbench.cli._terminal import OncePrinter, echo_table, say
 from transferbench.messages import shorten
 from transferbench.parameters import Positive, convert
@@ -44,9 +44,11 @@ def seeds(text: str) -> tuple[int, ...]:
 class Execution:
     """Values of the options for performing runs: which ones, how many at a time, their limits."""
 
-    jobs: int = option(
-        "--jobs", "-j", type=click.IntRange(1), default=1, show_default=True,
-        help="Runs at a time.",
+    jobs: int = option("--jobs", "-j", **JOBS)
+    cluster: str = option(
+        "--cluster", default="", metavar="ADDRESS | FILE.py",
+        help="Perform the runs on other machines: a scheduler of dask, such as tcp://head:8786, or "
+        "a file with a function `executor` that returns a concurrent.futures.Executor.",
     )  # fmt: skip
     threads: int | None = option(
         "--threads", type=click.IntRange(1), help="Threads of each run; results do not depend on "
@@ -112,7 +114,7 @@ class Execution:
             echo_table(lines)
             return []
 
-        alone = Limits(threads=None if self.jobs == 1 else 1)
+        alone = Limits(threads=None if self.jobs == 1 and not self.cluster else 1)
 
         def limits(run: Run) -> Limits:
             default = default_limits(run) if default_limits else alone
@@ -135,8 +137,8 @@ class Execution:
             on_record(run, record)
 
         return runner.run(
-            runs, settings, n_jobs=self.jobs, limits=limits, rerun=self.rerun, on_record=report,
-            expected=expected, store=store, file_of=file_of,
+            runs, settings, n_jobs=self.jobs, cluster=self.cluster, limits=limits,
+            rerun=self.rerun, on_record=report, expected=expected, store=store, file_of=file_of,
         )  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,10 +12,27 @@ import click
 from transferbench.cli._options import several_experiments
 from transferbench.cli._runs import REPEATS, Execution, execution_options
 from transferbench.cli._terminal import echo, echo_table, say
+from transferbench.messages import counted, duration
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
-    from transferbench.experiments.batch import Batch
+    from pathlib import Path
+
+    from transferbench.experiments.batch import Batch, Shard
+
+
+#: Numbers of cores for which a dry run forecasts the time.
+CORES = (2, 16, 64)
+
+
+def shard(text: str) -> Shard:
+    """Return the shard that a text such as 3/16 names."""
+    from transferbench.experiments.batch import Shard
+
+    number, _, count = text.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and 0 < int(number) <= int(count) < 10_000):
+        raise click.BadParameter(f"{text!r}: expected I/N with I from 1 to N, such as 3/16.")
+    return Shard(int(number), int(count))
 
 
 @click.command()
@@ -24,11 +43,15 @@ if TYPE_CHECKING:
     help="Runs of each random method, in place of the experiment's own number; the results of "
     "another number are written to results/repeats-N/.",
 )  # fmt: skip
+@click.option(
+    "--shard", type=shard, metavar="I/N",
+    help="Perform the I-th of N parts of the runs, for N jobs that need not know of each other.",
+)  # fmt: skip
 @execution_options
 @click.pass_obj
 def command(
     settings: Settings, /, names: tuple[str, ...], everything: bool, repeats: int | None,
-    execution: Execution,
+    shard: Shard | None, execution: Execution,
 ) -> int:  # fmt: skip
     """Rebuild published tables and figures.
 
@@ -52,32 +75,58 @@ def command(
         raise UserError(f"name {known}, or --all; `transferbench list experiments` lists them.")
     chosen = names or experiments.names()
     planned = [experiments.load(name, settings.results) for name in chosen]
-    return reproduce_batch(Batch(planned, settings, repeats, write_pages), settings, execution)
+    if shard and execution.rerun == "all":
+        remedy = "give the new results a folder of their own (--results)"
+        raise UserError(f"--shard with --rerun all cannot tell new results from old; {remedy}.")
+    batch = Batch(planned, settings, repeats, write_pages, shard)
+    return reproduce_batch(batch, settings, execution)
 
 
 def reproduce_batch(batch: Batch, settings: Settings, execution: Execution) -> int:
     """Perform planned experiments, or print what would run; return the exit code."""
-    from transferbench.files import exclusive
-
-    message = "another reproduce is running here; waiting for it, so that no run is made twice"
-    lock = settings.results / ".reproduce.lock"
     if execution.dry_run:
         _show(batch, execution)
         return 0
-    with exclusive(lock, partial(say, message, err=True)):
-        expected, sentence, seconds = batch.forecast(execution.rerun)
+    with ExitStack() as locks:
+        for folder in sorted(pending.folder for pending in batch.pending):
+            locks.enter_context(_lock(folder, batch.shard))
+        batch.write_copies()
+        expected, sentence = batch.forecast(execution.rerun)
         say(sentence, err=True)
         if not expected["todo"].sum():
             say("--rerun all makes finished runs again; `verify` repeats a few", err=True)
-        return batch.run(partial(execution.run, settings=settings, expected=seconds), say)
+        execute = partial(execution.run, settings=settings, expected=batch.seconds)
+        return batch.run(execute, say)
+
+
+@contextmanager
+def _lock(folder: Path, shard: Shard | None) -> Iterator[None]:
+    """Let no other command perform the same runs of an experiment; its other shards may run."""
+    from transferbench.files import exclusive
+
+    what = f"another reproduce of {folder.name} is running here"
+    wait = partial(say, f"{what}; waiting for it, so that no run is made twice", err=True)
+    with ExitStack() as locks:
+        # A shard lets the whole wait for its own lock, and others pass.
+        with ExitStack() as whole:
+            whole.enter_context(exclusive(folder / ".reproduce.lock", wait))
+            if shard:
+                name = f".reproduce-{shard.number}-of-{shard.parts}.lock"
+                locks.enter_context(exclusive(folder / name, wait))
+            else:
+                for lock in sorted(folder.glob(".reproduce-*-of-*.lock")):
+                    locks.enter_context(exclusive(lock, wait))
+                locks.push(whole.pop_all())
+        yield
 
 
 def _show(batch: Batch, execution: Execution) -> None:
-    """Print what would run, a line for each experiment, and why."""
-    from transferbench.messages import counted
+    """Print what would run, a line for each experiment, how long it takes, and why."""
+    from transferbench.experiments.batch import hours_on
     from transferbench.runs.policy import OUTDATED, REASONS
 
-    expected, sentence, _ = batch.forecast(execution.rerun)
+    expected, sentence = batch.forecast(execution.rerun)
+    seconds = [batch.seconds.get(run, 0.0) for run in batch.in_order()]
     lines = [["experiment", "done", "to run", "minutes of one core"]]
     for pending in batch.pending:
         one = expected.loc[pending.name]
@@ -86,6 +135,9 @@ def _show(batch: Batch, execution: Execution) -> None:
         lines.append([pending.name, *counts, f"{one.seconds / 60:.1f}{unknown}"])
     echo_table(lines)
     echo(sentence)
+    if any(seconds):
+        parts = (f"{cores} cores {duration(3600 * hours_on(seconds, cores))}" for cores in CORES)
+        echo(f"on {', on '.join(parts)}")
     for reason, count in batch.reasons.most_common():
         if reason:
             echo(f"{counted(count, 'run')} {REASONS[reason]}")

@@ -5,7 +5,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from transferbench.cli._options import completing, experiment_names, have_run
+from transferbench.cli._options import JOBS, completing, experiment_names, have_run
 from transferbench.cli._runs import seconds
 from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
@@ -20,8 +20,7 @@ from transferbench.settings import Settings
     "--seconds", type=seconds, default=2.0, show_default=True,
     help="The longest that a run to be made again may have taken.",
 )  # fmt: skip
-@click.option("--jobs", "-j", type=click.IntRange(1), default=1, help="Runs at a time.",
-              show_default=True)  # fmt: skip
+@click.option("--jobs", "-j", **JOBS)
 @click.pass_obj
 def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: int) -> int:
     """Make runs of experiments with results again, and compare.

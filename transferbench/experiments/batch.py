@@ -3,12 +3,16 @@
 An experiment is written as soon as its last run has ended.
 """
 
+import hashlib
+import heapq
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -32,6 +36,21 @@ WritePages = Callable[[Experiment, Path, Mapping[Identity, Record]], list[Path]]
 
 #: Seconds that a run takes beside its fit: for its process, the task, measures and record.
 OVERHEAD = 0.1
+
+
+class Shard(NamedTuple):
+    """A part of the runs: those whose digest, modulo `parts`, is `number` − 1."""
+
+    number: int
+    parts: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.parts}"
+
+    def has(self, run: Run) -> bool:
+        """Return True if the run is in this part; on every machine the same."""
+        digest = hashlib.sha256(json.dumps(run.identity).encode()).digest()
+        return int.from_bytes(digest[:8]) % self.parts == self.number - 1
 
 
 class PendingExperiment:
@@ -121,6 +140,13 @@ class Batch:
         See `PendingExperiment`.
     write_pages
         Writes the pages of an experiment as its last run ends.
+    shard
+        Perform this part of the runs only; None for all.
+
+    Attributes
+    ----------
+    seconds
+        Expected seconds by run, after `forecast`: 0 for finished runs; unknown ones are left out.
 
     Raises
     ------
@@ -134,8 +160,10 @@ class Batch:
         settings: Settings,
         repeats: int | None,
         write_pages: WritePages,
+        shard: Shard | None = None,
     ) -> None:
-        self.settings, self.write_pages = settings, write_pages
+        self.settings, self.write_pages, self.shard = settings, write_pages, shard
+        self.seconds: dict[Run, float] = {}
         by_folder: dict[str, PendingExperiment] = {}
         for experiment in planned:
             pending = PendingExperiment(experiment, settings.results, repeats)
@@ -171,8 +199,8 @@ class Batch:
         """Return the limits that a run's experiment states."""
         return self.first_of[run].experiment.spec.limits.of_run()
 
-    def forecast(self, rerun: Rerun) -> tuple[pd.DataFrame, str, dict[Run, float]]:
-        """Forecast the runs to do, and sort the experiments, the quickest first.
+    def forecast(self, rerun: Rerun, *, trust_files: bool = False) -> tuple[pd.DataFrame, str]:
+        """Forecast the runs to do, set `seconds`, and sort the experiments, the quickest first.
 
         Seconds are those of earlier runs of the model. A model without earlier runs is guessed to
         take the median of the other models on its task.
@@ -181,6 +209,8 @@ class Batch:
         ----------
         rerun
             Which runs to do; see `runs.policy`.
+        trust_files
+            If true, a finished run of a model in a file counts as done.
 
         Returns
         -------
@@ -190,8 +220,6 @@ class Batch:
             `guessed`, and the number of runs of `unknown` seconds, which are left out of the sum.
         sentence : str
             A sentence about all experiments.
-        seconds : dict
-            Seconds by run: 0 for finished runs; unknown ones are left out.
         """
         files = self.store.files
         earlier = set(self._committed(pending.name for pending in self.pending)).difference(files)
@@ -204,12 +232,13 @@ class Batch:
             ],
             columns=["task", "model", "params", "seconds"],
         )
-        runs = list(self.first_of)
+        runs = [run for run in self.first_of if self._performs(run)]
         plan = pd.DataFrame([run.identity[:3] for run in runs], columns=spent.columns[:3])
         plan["experiment"] = [self.first_of[run].name for run in runs]
         reasons = runner.reasons(runs, self.settings, self.store, self.file_of, rerun)
         self.reasons = Counter(reasons)
-        plan["todo"] = [reason != "" for reason in reasons]
+        done = ("", "untracked code") if trust_files else ("",)
+        plan["todo"] = [reason not in done for reason in reasons]
         plan["finished"] = ~plan["todo"]
         same = ["task", "model", "params"]
         plan = plan.merge(spent.groupby(same)["seconds"].mean(), on=same, how="left")
@@ -224,11 +253,27 @@ class Batch:
         expected = plan.groupby("experiment")[columns].sum().reindex(names, fill_value=0)
         self.pending.sort(key=lambda pending: expected["seconds"][pending.name])
         seconds = plan["seconds"].where(plan["todo"], 0.0)
-        by_run = {run: s for run, s in zip(runs, seconds, strict=True) if not math.isnan(s)}
-        return expected, f"{counted(len(names), 'experiment')}: {_summary(expected)}", by_run
+        self.seconds = {run: s for run, s in zip(runs, seconds, strict=True) if not math.isnan(s)}
+        return expected, f"{counted(len(names), 'experiment')}: {_summary(expected)}"
+
+    def _performs(self, run: Run) -> bool:
+        """Return True if the run is in the shard."""
+        return self.shard is None or self.shard.has(run)
+
+    def in_order(self) -> list[Run]:
+        """Return the runs in the order in which they start.
+
+        The quickest experiment is first, so that failures come early. Of each experiment the
+        longest run is first, so that no core is idle at the end.
+        """
+        ordered: dict[Run, None] = {}
+        for pending in self.pending:
+            longest = sorted(pending.runs, key=lambda run: -self.seconds.get(run, math.inf))
+            ordered |= dict.fromkeys(filter(self._performs, longest))
+        return list(ordered)
 
     def run(self, execute: Execute, say: PrintLine) -> int:
-        """Perform all runs and write each experiment as its last run ends; return the exit code.
+        """Perform the runs and write each experiment as its last run ends; return the exit code.
 
         An experiment that cannot be written does not stop the others; if it is the only one, the
         error is raised. The exit code is 1 if a run failed, crashed or exceeded a limit, or if
@@ -251,26 +296,65 @@ class Batch:
                 say(f"{message} (finished runs are saved; rerun the command)", err=True)
                 return []
 
-        def add(run: Run, record: Record) -> None:
+        def add(run: Run, record: Record, reused: bool = False) -> None:
             for pending in self.pending:
-                if pending.add(run, record, id(record) in earlier):
+                if pending.add(run, record, reused or id(record) in earlier):
                     for path in write(pending):
                         say(path)
                     ended = sum(not pending.waiting for pending in self.pending)
                     say(f"{pending}{f' ({ended} of {len(self.pending)})' if several else ''}")
 
-        ordered = dict.fromkeys(run for pending in self.pending for run in pending.runs)
         records = execute(
-            list(ordered), default_limits=self.limits, on_record=add, store=self.store,
+            self.in_order(), default_limits=self.limits, on_record=add, store=self.store,
             file_of=self.file_of,
         )  # fmt: skip
+        if self.shard:
+            records += self._add_other_shards(add, say)
         for pending in self.pending if records else ():
             # Runs of the experiments that its claims name may have ended later.
             claims = pending.experiment.spec.claims
-            if pending.name not in lost and any(c.also or c.read_with for c in claims):
+            unwritten = pending.waiting or pending.name in lost
+            if not unwritten and any(c.also or c.read_with for c in claims):
                 write(pending)
         failed = {record.status for record in records} - {"done", "unavailable"}
         return 1 if failed or lost else 0
+
+    def _add_other_shards(
+        self, add: Callable[[Run, Record, bool], None], say: PrintLine
+    ) -> list[Record]:
+        """Add what other shards have ended by now, so that the last one writes the pages.
+
+        Return these records. A run of a model in a file counts as done, as its shard has just made
+        it; one that failed in its shard counts as failed.
+        """
+        vars(self).pop("store", None)  # read the files again
+        runs = list(dict.fromkeys(run for pending in self.pending for run in pending.waiting))
+        reasons = runner.reasons(runs, self.settings, self.store, self.file_of, "outdated")
+        ended = []
+        for run, reason in zip(runs, reasons, strict=True):
+            record = self.store.get(run, self.file_of(run))
+            if record and (reason in ("", "untracked code") or not record.done):
+                ended.append(record)
+                add(run, record, True)
+        for pending in self.pending:
+            if pending.waiting:
+                left = counted(len(pending.waiting), "run")
+                say(f"{pending.name}: shard {self.shard} is done; {left} of other shards are not")
+        return ended
+
+    def write_copies(self) -> None:
+        """Write the files of the user's experiments to their folders, where they have a name."""
+        for pending in self.pending:
+            if pending.name not in experiments.names():
+                write_text(pending.folder / experiments.COPY, pending.experiment.text)
+
+
+def hours_on(seconds: Iterable[float], cores: int) -> float:
+    """Return the hours that runs take on some cores, started in this order, as one gets free."""
+    busy = [0.0] * cores
+    for run in seconds:
+        heapq.heapreplace(busy, busy[0] + run)
+    return max(busy) / 3600
 
 
 def _summary(forecast: pd.DataFrame) -> str:

@@ -12,8 +12,9 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from multiprocessing import resource_tracker
@@ -23,7 +24,7 @@ from socket import socket, socketpair
 from typing import Any
 
 from transferbench.messages import EXCERPT_BYTES, excerpt
-from transferbench.runs.record import Job, OnProgress, Record
+from transferbench.runs.record import Job, Record
 
 #: Imported once by the server, so that runs need not import them.
 PRELOAD = (
@@ -39,6 +40,9 @@ PRELOAD = (
 #: Option of prctl: this process becomes the parent of those that lose theirs below it.
 CHILD_SUBREAPER = 36
 BLOCK = 2**20  # bytes read at a time
+#: Held while a process is started, looked at or ended: multiprocessing looks at all of its
+#: processes at each start, in whatever thread that is.
+_PROCESSES = threading.Lock()
 
 
 class RunProcess:
@@ -53,8 +57,10 @@ class RunProcess:
             each.setblocking(False)
         self._torn, self._printed = b"", b""  # the last line until it ends, the end of the output
         self._deadline = float("inf")
-        self._process = start_server().Process(target=_main, args=(job, lines, output), daemon=True)  # type: ignore[attr-defined]
-        self._process.start()
+        context = start_server()
+        with _PROCESSES:
+            self._process = context.Process(target=_main, args=(job, lines, output), daemon=True)  # type: ignore[attr-defined]
+            self._process.start()
         lines.close()
         output.close()
 
@@ -63,9 +69,10 @@ class RunProcess:
         """Objects to wait for before the next `poll`."""
         return [*self._open, self._process.sentinel]
 
-    def poll(self, on_progress: OnProgress) -> Record | None:
+    def poll(self, on_progress: Callable[[int, int], None]) -> Record | None:
         """Read what has arrived; return the record if the run has ended or exceeds its time."""
-        exitcode = self._process.exitcode  # first: after its end, nothing more arrives
+        with _PROCESSES:
+            exitcode = self._process.exitcode  # first: after its end, nothing more arrives
         record = self._messages(on_progress)
         self._printed = (self._printed + self._receive(self._output))[-EXCERPT_BYTES:]
         if record is None and exitcode is not None:
@@ -77,13 +84,14 @@ class RunProcess:
 
     def end(self) -> None:
         """Kill the process and all that it has started."""
-        kill_all([self._process.pid])
-        self._process.join()
-        self._process.close()
+        with _PROCESSES:
+            kill_all([self._process.pid])
+            self._process.join()
+            self._process.close()
         self._lines.close()
         self._output.close()
 
-    def _messages(self, on_progress: OnProgress) -> Record | None:
+    def _messages(self, on_progress: Callable[[int, int], None]) -> Record | None:
         """Pass progress on; return the record if it has arrived."""
         part = self._receive(self._lines)
         if part and self._deadline == float("inf") and self.job.limits.seconds is not None:
@@ -93,7 +101,7 @@ class RunProcess:
             with suppress(ValueError, TypeError, RecursionError):
                 match json.loads(line):
                     case [int(iteration), int(planned)]:
-                        on_progress(self.job.run, iteration, planned)
+                        on_progress(iteration, planned)
                     case dict():
                         return Record.from_line(line)
         return None

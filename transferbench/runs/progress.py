@@ -3,11 +3,13 @@
 import math
 import sys
 from collections.abc import Hashable, Iterable, Mapping
+from pathlib import Path
 from statistics import fmean
 from time import monotonic
 from typing import Any
 
 from transferbench.messages import duration, message_text, printable
+from transferbench.runs.status import StatusFile
 
 #: Seconds between two lines about the progress where there is no terminal.
 PERIOD = 10.0
@@ -28,10 +30,15 @@ class ProgressBar:
         All runs.
     expected
         Seconds of runs, as far as they are known; 0 if reused.
+    results
+        Folder of results where `transferbench status` finds the progress; None for nowhere.
     """
 
     def __init__(
-        self, runs: Iterable[Hashable], expected: Mapping[Any, float] | None = None
+        self,
+        runs: Iterable[Hashable],
+        expected: Mapping[Any, float] | None = None,
+        results: Path | None = None,
     ) -> None:
         from tqdm import tqdm
 
@@ -44,17 +51,21 @@ class ProgressBar:
         self.begin = self.printed = monotonic()
         self.last_end = 0.0  # seconds after the begin
         self.lines = not sys.stderr.isatty()
+        self.file = results and StatusFile(results)
         tqdm.monitor_interval = 0  # no thread
         bar = "|{bar:20}| {desc}"
         self.tqdm = tqdm(total=self.total, leave=False, disable=None, bar_format=bar)
 
     def close(self) -> None:
-        """Remove the bar from the terminal."""
+        """Remove the bar from the terminal, and the file of the progress."""
         self.tqdm.close()
+        if self.file:
+            self.file.close()
 
     def prepare(self, text: str) -> None:
         """Show what is done before the runs start."""
         self.preparing = text
+        self._write()
         self._refresh()
 
     def update(self, run: Hashable = None, iteration: int = 0, planned: int = 1) -> None:
@@ -63,6 +74,7 @@ class ProgressBar:
             if not self.performed and not self.running:
                 self.begin = self.printed = monotonic()
             self.running[run] = min(iteration, planned), planned
+        self._write()
         self._refresh()
 
     def end(self, run: Hashable) -> None:
@@ -104,6 +116,14 @@ class ProgressBar:
         if not self.running and self.preparing:
             text += f": {self.preparing}"
         return printable(text)
+
+    def _write(self) -> None:
+        """Write the file of the progress, if it is time."""
+        if self.file and self.file.is_due:
+            left = self.remaining()
+            runs = tuple(map(str, self.running))
+            seconds_left = None if math.isnan(left) else left
+            self.file.write(self.total - len(self.open), self.total, runs, seconds_left)
 
     def _shares(self) -> list[float]:
         return [iteration / planned for iteration, planned in self.running.values()]

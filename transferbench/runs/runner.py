@@ -12,7 +12,8 @@ from transferbench.artefacts import Folder
 from transferbench.core import device
 from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable
-from transferbench.runs import local, policy
+from transferbench.runs import cluster as clusters
+from transferbench.runs import policy, pool
 from transferbench.runs.policy import Reason, Rerun
 from transferbench.runs.process import block_interrupts
 from transferbench.runs.progress import ProgressBar
@@ -41,6 +42,7 @@ def run(
     settings: Settings,
     *,
     n_jobs: int = 1,
+    cluster: str = "",
     limits: Callable[[Run], Limits] = lambda run: Limits(),
     rerun: Rerun = "outdated",
     store: Store | None = None,
@@ -62,7 +64,9 @@ def run(
     settings
         Where data and results are.
     n_jobs
-        Runs at a time.
+        Runs at a time on this machine.
+    cluster
+        Where to perform the runs instead, see `cluster.engine`; "" for this machine.
     limits
         Returns the limits of a run.
     rerun
@@ -99,7 +103,7 @@ def run(
         records[run] = record
         on_record(run, record)
 
-    with closing(ProgressBar(runs, expected)) as bar:
+    with closing(ProgressBar(runs, expected, settings.results)) as bar:
         for run in dict.fromkeys(runs):
             record, published = store.get(run, file_of(run)), store.is_published(run)
             needs_data = rerun == "outdated" and not published
@@ -118,12 +122,13 @@ def run(
             assert record
             bar.skip(run)
             add(run, record)
-        for name in {job.limits.device for job in jobs}:
+        for name in {job.limits.device for job in jobs} if not cluster else ():
             device.check(name)
         for path in {file_of(job.run) for job in jobs}:
             store.check_writable(path)
-        with closing(local.run_jobs(jobs, n_jobs, bar.update)) as ended:
-            for run, record in ended:
+        engine = clusters.engine(cluster) if cluster else pool.local(n_jobs)
+        with closing(pool.run_jobs(jobs, engine, bar.update)) as ended:
+            for run, record in ended if jobs else ():
                 with block_interrupts():
                     record = store.append(record, file_of(run))
                 bar.end(run)

@@ -20,6 +20,8 @@ from transferbench.messages import MAX_REASON
 from transferbench.runs.record import Identity, Record, Run
 
 NAME = "runs.jsonl"
+#: Name of the lock of a file of runs.
+LOCK = ".runs.lock"
 
 
 def read(path: Path, *, repair: bool = False) -> dict[Identity, Record]:
@@ -38,7 +40,7 @@ def read(path: Path, *, repair: bool = False) -> dict[Identity, Record]:
     records: dict[Identity, Record] = {}
     for number, line in enumerate([*lines, torn] if torn else lines, start=1):
         try:
-            _add(records, Record.from_line(line))
+            add(records, Record.from_line(line))
         except ValueError as error:
             message = f"{path}:{number}: not a run ({_why(error)})"
             if number > len(lines):
@@ -79,7 +81,7 @@ def _torn_line(file: IO[bytes]) -> bytes:
     return file.read().rpartition(b"\n")[2]
 
 
-def _add(records: dict[Identity, Record], record: Record) -> None:
+def add(records: dict[Identity, Record], record: Record) -> None:
     """Keep the newest finished record of each run, or else the last one.
 
     The lines of a file are not always in order of time: a merge of two branches joins them.
@@ -155,7 +157,7 @@ class Store:
                 file.flush()
                 os.fsync(file.fileno())
             self._read_at[path] = _version(path) if is_known else None
-        _add(self.files.setdefault(path, {}), record)
+        add(self.files.setdefault(path, {}), record)
         return record
 
     def rewrite_in_order(self, path: Path, planned: Mapping[Run, Record]) -> dict[Identity, Record]:
@@ -201,7 +203,7 @@ class Store:
     @contextmanager
     def writing(self, path: Path) -> Iterator[None]:
         """Let no other process write the file. Raise UserError if it cannot be written."""
-        with exclusive(path.with_name(".runs.lock"), lambda: None), reporting(path):
+        with exclusive(path.with_name(LOCK), lambda: None), reporting(path):
             file_mode(path)
             yield
 

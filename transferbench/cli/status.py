@@ -1,0 +1,58 @@
+"""transferbench status."""
+
+from __future__ import annotations
+
+import math
+
+import click
+
+from transferbench.cli._options import have_run, several_experiments
+from transferbench.cli._terminal import echo, echo_table
+from transferbench.messages import counted, duration, printable
+from transferbench.settings import Settings
+
+
+@click.command()
+@several_experiments
+@click.pass_obj
+def command(settings: Settings, names: tuple[str, ...]) -> None:
+    """Show how far experiments are: runs that are done, failed or to do, and the time left.
+
+    Without names, all experiments with results. Below the table are the commands that perform runs
+    in this folder of results now, on any machine that shares it.
+    """
+    from transferbench import experiments
+    from transferbench.evidence.frame import no_runs
+    from transferbench.evidence.pages import write_pages
+    from transferbench.experiments.batch import Batch
+    from transferbench.runs import status
+
+    names = names or have_run(settings)
+    running = status.commands(settings.results)
+    if not names and not running:
+        raise no_runs(settings.results)
+    planned = [experiments.load(name, settings.results) for name in names]
+    batch = Batch(planned, settings, None, write_pages)
+    # A model in a file of the user counts as changed; here its results count.
+    expected, sentence = batch.forecast("outdated", trust_files=True)
+    lines = [["experiment", "done", "failed", "to do", "minutes of one core"]]
+    for pending in batch.pending:
+        one = expected.loc[pending.name]
+        records = [batch.store.get(run, pending.file) for run in pending.runs]
+        failed = sum(record is not None and not record.done for record in records)
+        unknown = f" + {one.unknown:.0f} unknown runs" if one.unknown else ""
+        minutes = f"{one.seconds / 60:.1f}{unknown}"
+        lines.append([pending.name, f"{one.finished:.0f}", f"{failed}", f"{one.todo:.0f}", minutes])
+    if names:
+        echo_table(lines)
+        echo(sentence)
+    for command, alive in running:
+        where = f"{printable(command.host)}, process {command.pid}"
+        if not alive:
+            echo(f"{where}: ended without a word, after {counted(command.ended, 'run')}")
+            continue
+        left = command.seconds_left
+        time = "" if left is None or not math.isfinite(left) else f", about {duration(left)} left"
+        echo(f"{where}: {command.ended} of {counted(command.total, 'run')} ended{time}")
+        for run in command.runs:
+            echo(f"  {printable(run)}")

@@ -1,0 +1,208 @@
+"""Perform jobs by an executor: each run in a process of its own, see `runs.process`.
+
+An engine is any `concurrent.futures.Executor`. It calls one function, `supervise`, which starts the
+process of a run, watches it and returns its record. Here the executor is one of threads; `cluster`
+has those of other machines. Only the caller writes records.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
+from multiprocessing.connection import wait
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Event
+from typing import Protocol, TypeAlias
+
+from transferbench.errors import Failure
+from transferbench.messages import reason
+from transferbench.runs.process import RunProcess, start_server
+from transferbench.runs.record import Job, OnProgress, Record, Run
+
+#: Seconds between two checks of a process, and between two heartbeats of the progress.
+PAUSE = 0.1
+#: How often a run is started whose supervisor ended without a record.
+MAX_TRIES = 3
+
+#: Progress of a run, (run, iteration, planned), or a future that has ended.
+Message: TypeAlias = "tuple[Run, int, int] | Future[Record | None]"
+Inbox: TypeAlias = "SimpleQueue[Message]"
+#: Submits a job. Its future has the record, or None if the supervisor lost the caller.
+Submit: TypeAlias = "Callable[[Job], Future[Record | None]]"
+#: Opens an executor for jobs, whose progress goes to the inbox.
+Engine: TypeAlias = "Callable[[Inbox], AbstractContextManager[Submit]]"
+
+
+class Link(Protocol):
+    """The connection of a supervisor with the caller."""
+
+    def alive(self) -> bool:
+        """Return False if the caller has ended, or wants the run no more."""
+
+    def report(self, iteration: int, planned: int) -> None:
+        """Send the progress of the run."""
+
+
+def run_jobs(
+    jobs: Iterable[Job], engine: Engine, on_progress: OnProgress
+) -> Generator[tuple[Run, Record]]:
+    """Perform jobs; yield the record of each as it ends, in any order.
+
+    Closing the generator early, or an error in it, stops all running jobs.
+
+    Raises
+    ------
+    Failure
+        If the engine is lost.
+    """
+    inbox: Inbox = SimpleQueue()
+    waiting: dict[Future[Record | None], tuple[Job, int]] = {}
+    with engine(inbox) as submit:
+
+        def start(job: Job, tries: int) -> None:
+            try:
+                future = submit(job)
+            except (RuntimeError, OSError) as error:  # it is shut down, or its cluster is lost
+                raise lost(error) from error
+            waiting[future] = job, tries
+            future.add_done_callback(inbox.put)
+
+        for job in jobs:
+            start(job, 1)
+        while waiting:
+            on_progress()
+            try:
+                message = inbox.get(timeout=PAUSE)
+            except Empty:
+                continue
+            if isinstance(message, tuple):
+                on_progress(*message)
+                continue
+            job, tries = waiting.pop(message)
+            record = _result(message, job)
+            if record is None and tries < MAX_TRIES:
+                start(job, tries + 1)
+            else:
+                why = f"its supervisor was lost {MAX_TRIES} times"
+                yield job.run, record or job.record("crashed", why)
+
+
+def _result(future: Future[Record | None], job: Job) -> Record | None:
+    """Return the record of a job that has ended; None if it is to be started again."""
+    try:
+        return future.result()
+    except (CancelledError, BrokenExecutor) as error:
+        raise lost(error) from None
+    except Exception as error:
+        if type(error).__name__ == "KilledWorker":  # of dask: workers that had the run died
+            return job.record("crashed", f"the workers that performed it were lost ({error})")
+        raise
+
+
+def lost(error: BaseException) -> Failure:
+    """Return the error that the executor was lost."""
+    why = f" ({reason(error)})" if str(error) else ""
+    remedy = "finished runs are saved, rerun the command to continue"
+    return Failure(f"the executor was lost{why}; {remedy}.")
+
+
+def supervise(job: Job, link: Link) -> Record | None:
+    """Perform a job in a process of its own; return its record, None if the caller is gone."""
+    link.report(0, 1)
+    process = RunProcess(job)
+    try:
+        while not (record := process.poll(link.report)):
+            if not link.alive():
+                return None
+            wait(process.handles, PAUSE)
+        return record
+    finally:
+        process.end()
+
+
+class _LocalLink:
+    """The link of a supervisor in a thread of the caller."""
+
+    def __init__(self, run: Run, inbox: Inbox, stopped: Event) -> None:
+        self._run, self._inbox, self._stopped = run, inbox, stopped
+
+    def alive(self) -> bool:
+        return not self._stopped.is_set()
+
+    def report(self, iteration: int, planned: int) -> None:
+        self._inbox.put((self._run, iteration, planned))
+
+
+def local(n_jobs: int) -> Engine:
+    """Return the engine of this machine: `n_jobs` runs at a time.
+
+    Jobs without a memory limit have equal parts of 80 % of the memory.
+    """
+
+    @contextmanager
+    def engine(inbox: Inbox) -> Iterator[Submit]:
+        start_server()  # by the main thread
+        stopped = Event()
+        with ThreadPoolExecutor(n_jobs, "supervisor") as executor:
+
+            def submit(job: Job) -> Future[Record | None]:
+                link = _LocalLink(job.run, inbox, stopped)
+                return executor.submit(supervise, with_memory_limit(job, n_jobs), link)
+
+            try:
+                yield submit
+            finally:
+                stopped.set()
+                executor.shutdown(cancel_futures=True)
+
+    return engine
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use, which may be less than the machine's.
+
+    By its affinity and control group, and in a job of Slurm by the cores for each task.
+    """
+    import joblib
+
+    usable = int(joblib.cpu_count())
+    with suppress(KeyError, ValueError):
+        usable = min(usable, int(os.environ["SLURM_CPUS_PER_TASK"]))
+    return max(1, usable)
+
+
+def with_memory_limit(job: Job, n_jobs: int) -> Job:
+    """Return the job, limited to 80 % of the memory / n_jobs unless its memory is limited."""
+    if job.limits.memory is not None or (available := total_memory()) is None:
+        return job
+    return replace(job, limits=replace(job.limits, memory=int(available * 0.8 / n_jobs)))
+
+
+def total_memory(root: Path = Path("/")) -> int | None:
+    """Return the bytes that this process may use: the machine's, or less in a container or a job.
+
+    None if the system does not report any.
+
+    Parameters
+    ----------
+    root
+        Folder with `proc` and `sys`.
+    """
+    limits, groups = [], ""
+    with suppress(AttributeError, ValueError, OSError):
+        limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    with suppress(OSError):
+        groups = (root / "proc/self/cgroup").read_text()
+    for line in groups.splitlines():  # number:controllers:path of a control group
+        group = Path(line.split(":", 2)[2].lstrip("/"))
+        # In a container the path may be that of the host: then only its parents are found.
+        for folder in (group, *group.parents):
+            # Files of version 2 and of version 1.
+            for file in (folder / "memory.max", "memory" / folder / "memory.limit_in_bytes"):
+                with suppress(OSError, ValueError):  # no such group, or "max": no limit
+                    limits.append(int((root / "sys/fs/cgroup" / file).read_text()))
+    return min(limits, default=None)
