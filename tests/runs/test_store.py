@@ -213,7 +213,11 @@ def test_the_last_finished_record_of_any_file_is_taken_and_a_curve_comes_first(h
         curve = RECORD.curve if day == 1 else None
         Store(home.results).append(replace(RECORD, finished=finished, curve=curve), path)
     run = replace(RECORD.run, curve=False)
-    assert Store(home.results).get(run, paths[0]).finished[9] == "3"
+    # Of equal code and data the file's own record stays, which may have decisions.
+    assert Store(home.results).get(run, paths[0]).finished[9] == "1"
+    other = replace(RECORD, finished="2026-01-04T00:00:00Z", curve=None, code="newer")
+    Store(home.results).append(other, paths[1])
+    assert Store(home.results).get(run, paths[0]).finished[9] == "4"
     assert Store(home.results).get(RECORD.run, paths[1]).finished[9] == "1"
 
 

@@ -129,12 +129,17 @@ class Store:
     def get(self, run: Run, path: Path | None = None) -> Record | None:
         """Return the last finished record of a run in any file, or else that in this file.
 
-        For a run with a curve, one with a curve comes first.
+        For a run with a curve, one with a curve comes first. A finished record in this file stays
+        if the last one is of equal code and data: it may lack the decisions that this file keeps.
         """
         own = self.files.get(path or self.single, {}).get(run.identity)
         known = [own, *(records.get(run.identity) for records in self.files.values())]
         done = [record for record in known if record and record.done]
-        return max(done, key=lambda r: (r.has_curve(run), r.finished), default=own)
+        last = max(done, key=lambda r: (r.has_curve(run), r.finished), default=own)
+        if last and own and own.done and own.has_curve(run) == last.has_curve(run):
+            equal = (own.equal_code, own.data) == (last.equal_code, last.data)
+            return own if equal else last
+        return last
 
     def append(self, record: Record, path: Path | None = None) -> Record:
         """Append a record to a file and return it. Raise UserError if it cannot be written.
