@@ -1,4 +1,4 @@
-"""Whether a run is done: every case, in one table."""
+"""Every case of `decide`, in one table."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def command(folders: tuple[Path, ...], target: Path) -> None:
     Of several records of a run the newest finished one counts. Runs of different data or code are
     not joined: the command names them and writes nothing. The second command writes the tables.
     """
-    from transferbench.runs.merging import merge
+    from transferbench.experiments.merging import merge
 
     merged = merge(folders, target)
     for path, done in merged.files.items():

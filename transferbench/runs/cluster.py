@@ -71,7 +71,7 @@ class Order:
     code, versions
         The caller's fingerprint of the code, and its versions.
     address, token
-        Where the caller listens, and what it wants to be told.
+        Address at which the caller listens, and the token that it expects.
     """
 
     number: int

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from transferbench import experiments
 from transferbench.errors import SeveralErrors, UserError
 from transferbench.files import exclusive, write_text, writing
 from transferbench.runs import store
 from transferbench.runs.record import Identity, Record
 
-#: The copy of a user's experiment in its folder of results.
-COPY = "experiment.yaml"
 #: Files of runs in a folder of results.
 FILES = (store.NAME, f"*/{store.NAME}", f"repeats-*/*/{store.NAME}")
 
@@ -106,10 +105,10 @@ def _write(target: Path, name: Path, parts: Parts) -> int:
         for record in parts[folder].values():
             store.add(records, record)
     write_text(target / name, "".join(f"{record.line}\n" for record in records.values()))
-    copies = [folder / name.parent / COPY for folder in parts]
+    copies = [folder / name.parent / experiments.COPY for folder in parts]
     if name.parent.name and (copy := next(filter(Path.is_file, copies), None)):
         content = copy.read_bytes()
-        with writing(target / name.parent / COPY) as temporary:
+        with writing(target / name.parent / experiments.COPY) as temporary:
             temporary.write_bytes(content)
     return sum(record.done for record in records.values())
 
@@ -132,7 +131,7 @@ def _mistakes(name: Path, parts: Parts) -> Iterator[str]:
                     both = f"{getattr(first, what)} in {where}, {getattr(record, what)} in {source}"
                     remedy = "run the older ones again, then merge"
                     yield f"{name.parent}: {key} has different {what}: {both}; {remedy}."
-    copies = [source / name.parent / COPY for source in parts]
+    copies = [source / name.parent / experiments.COPY for source in parts]
     known = [copy for copy in copies if copy.is_file()]
     if len({copy.read_bytes() for copy in known}) > 1:
         yield f"{name.parent}: {' and '.join(map(str, known))} differ; make them equal, then merge."
