@@ -246,7 +246,8 @@ def results(name: str) -> DataFrame:
     - chosen: True if the table shows this setting.
     - domain: the scored domain; empty if the run did not finish.
     - measure, value: in the table's unit; NaN if the run did not finish.
-    - status: done, failed, crashed, timeout, memory, unavailable, or missing (not run).
+    - status: done, failed, crashed, timeout, memory, unavailable, missing (not run), or
+      outdated (of other data or code than the newest runs).
     - reason: why the run did not finish.
     - run: the `Run`: task, model, all parameters, seed.
     """

@@ -9,6 +9,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from transferbench import citing, experiments
 from transferbench.errors import UserError
 from transferbench.evidence.boards import FOLDER
+from transferbench.evidence.pages import Evidence
 from transferbench.experiments.experiment import Experiment
 from transferbench.files import write_text
 from transferbench.messages import reason
@@ -32,11 +33,14 @@ def pack(experiment: Experiment, results: Path) -> bytes:
     Raises
     ------
     UserError
-        If there are no results, if the file of a model has changed since the runs, or if two models
-        have files of the same name.
+        If there are no results, if they are of different data or code, if the file of a model has
+        changed since the runs, or if two models have files of the same name.
     """
     folder, board = results / experiment.name, results / FOLDER / experiment.name
     records = store.read(folder / store.NAME).values()
+    if outdated := Evidence.read(experiment, folder).outdated:
+        remedy = f"`transferbench reproduce {experiment.name}` makes them again"
+        raise UserError(f"{experiment.name}: {outdated[0]}; {remedy}.")
     paths = {p.name: p for p in folder.iterdir() if p.suffix in PAGES or p.name == store.NAME}
     paths |= {f"board{suffix}": Path(f"{board}{suffix}") for suffix in PAGES}
     files = {name: path.read_bytes() for name, path in paths.items() if path.is_file()}

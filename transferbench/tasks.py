@@ -34,7 +34,7 @@ YAML_SUFFIXES = (".yaml", ".yml")
 ORDER = parameters.Parameter("order", CountOrZero, 0)
 #: Options that every transfer task has.
 SUBSAMPLE = parameters.schema(problems.subsample)
-FORMAT = 3  # of the files of built tasks; a change makes every task build again
+FORMAT = 4  # of the files of built tasks; a change makes every task build again
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ def ensure_built(task: Task, settings: Settings) -> BuiltTask:
     path = task.built_path(settings).absolute()
     with suppress(OSError, ValueError):
         return BuiltTask(path, read_facts(path))
-    users = bool(_users_path(task, settings))
+    users = bool(users_path(task, settings))
     try:
         problem, truth = (_subsample if task.subsample_options else _build)(task, settings)
     except UserError:
@@ -263,7 +263,7 @@ def ensure_built(task: Task, settings: Settings) -> BuiltTask:
 def _build(task: Task, settings: Settings) -> tuple[Problem, Truth]:
     """Build a task from its originals, without the options of `problems.subsample`."""
     originals = {name: fetch.get(file, settings) for name, file in original_files(task).items()}
-    users = _users_path(task, settings)
+    users = users_path(task, settings)
     options = dict(task.options, path=users) if users else task.options
     build: problems.Builder = datasets.tasks()[task.base].build
     return build(task.base, originals, **options)
@@ -352,7 +352,7 @@ def read_facts(path: Path) -> Facts:
     return Facts.from_json(header["family"], header["facts"])
 
 
-def _users_path(task: Task, settings: Settings) -> str:
+def users_path(task: Task, settings: Settings) -> str:
     """Return the user's file or folder that a task is built from; "" if there is none.
 
     The default is own/<dataset> of the data folder, if it exists. A task from there has the same
@@ -365,7 +365,7 @@ def _users_path(task: Task, settings: Settings) -> str:
 
 def _user_file_digests(task: Task, settings: Settings) -> list[str]:
     """Return names and digests of the user's files that a task is built from."""
-    path = _users_path(task, settings)
+    path = users_path(task, settings)
     if not path:
         return []
     start = user_path(path)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 from conftest import make_problem
 
-from transferbench.data.facts import Facts
+from transferbench.data.facts import Facts, same_values, weighted_sum
 
 
 def test_facts_in_json_come_back_and_have_no_family():
@@ -15,9 +18,9 @@ def test_facts_in_json_come_back_and_have_no_family():
     facts = Facts.from_problem(*make_problem(targets=2), files=["a.csv 1f"])
     stored = json.loads(json.dumps(facts.to_json()))
     assert Facts.from_json("transfer", stored) == facts
-    assert list(stored) == [
-        *("classes", "documents", "per_class", "features", "nonzeros", "weight", "digest", "files")
-    ]
+    names = "classes documents per_class features nonzeros weight digest values files"
+    assert list(stored) == names.split()
+    assert replace(facts, values=()).key == facts.key  # lines of 1.1 have no values
     assert "files" not in Facts.from_problem(*make_problem()).to_json()
 
 
@@ -40,3 +43,43 @@ def test_facts_depend_on_positions_labels_and_weights():
     truth.Y[1][0] = truth.Y[1][0][::-1]
     X.data *= 1.01
     assert Facts.from_problem(problem, truth).weight != before.weight
+
+
+def changed(X, change):
+    """Return the weighted sum of a copy of a matrix after a change of its entries."""
+    X = X.copy()
+    change(X.data)
+    return weighted_sum(X)
+
+
+def swap(x):
+    x[[2, 5]] = x[[5, 2]]
+
+
+CHANGES = {
+    "one value": lambda x: x.__setitem__(7, x[7] * 1.01),
+    "two values swap": swap,
+    "the order": lambda x: x.__setitem__(slice(None), x[::-1].copy()),
+    "a sign": lambda x: np.negative(x, out=x),
+    "one sign": lambda x: x.__setitem__(0, -x[0]),
+    "the scale": lambda x: np.multiply(x, 2, out=x),
+}
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("kind", CHANGES)
+def test_values_change_with_every_entry_and_where_it_is(kind, signed):
+    """Sum, positions and number of the entries stay: only `values` tells the two apart."""
+    X = sp.random_array((200, 300), density=0.1, random_state=np.random.default_rng(0)).tocsr()
+    X.data = X.data - 0.5 if signed else X.data + 0.1
+    assert not same_values([changed(X, CHANGES[kind])], [weighted_sum(X)])
+
+
+def test_values_are_equal_but_for_rounding():
+    X = sp.csr_array(np.random.default_rng(0).standard_normal((500, 400)))
+    rounded = X.copy()
+    rounded.data *= 1 + 1e-12 * np.random.default_rng(1).standard_normal(X.nnz)
+    single = X.astype(np.float32)
+    for other in (rounded, single):
+        assert same_values([weighted_sum(X)], [weighted_sum(other)])
+    assert not same_values([1.0, 2.0], [1.0])

@@ -84,7 +84,7 @@ def test_a_method_on_other_data_than_the_suites_is_named_and_not_ranked(monkeypa
     assert "LR 2" in set(read(text, lambda planned: "same").standings["method"])
     board = read(text, lambda planned: "forged" if planned.column == "LR 2" else "the suite's")
     assert (set(board.standings["method"]), board.left_out) == ({"LR", "SVM"}, ["LR 2"])
-    assert "Not ranked, as runs are on other data: LR 2." in markdown(boards.page(board))
+    assert "Not ranked, as runs are of other data or code: LR 2." in markdown(boards.page(board))
 
 
 def test_three_corpora_make_an_interval():

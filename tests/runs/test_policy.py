@@ -13,7 +13,7 @@ from transferbench.tasks import Task
 
 FACTS = Facts("transfer", ("a",), {"t": 3}, {"t": [3]}, (2,), 4, 5.0, "digest")
 RUN = Run(Task("generated/small"), "lr", {}, 0)
-DONE = Record.of(RUN, "done", data=FACTS.key)
+DONE = Record.of(RUN, "done", facts=FACTS)
 WITH_CURVE = replace(DONE, curve={})
 OTHER_CODE, OTHER_DATA = replace(DONE, code="other"), replace(DONE, data="other")
 FAILED = replace(DONE, status="failed")

@@ -23,7 +23,7 @@ RECORD = Record(
     task="generated/small", model="lr", params={"k": 2, "layers": (3, 4)}, seed=0,
     status="done", code="c", data="d", finished="2026-01-01T00:00:00Z",
     metrics={"t": {"accuracy": 1 / 3}},
-    documents={"t": 3}, right={"t": pack(np.array([True, False, True]))},
+    documents={"t": 3}, right={"t": pack(np.array([True, False, False]))},
     diagnostics={"share": None},
     objective=0.1, iterations=2, trace=(2.0, 0.1),
     curve={"t": (0.25, 1 / 3)}, doubts=(Doubt("odd", target="t"),), seconds=1.5, peak_mib=100.0,
@@ -113,6 +113,11 @@ DAMAGED = [
         '"seconds":1.5': '"seconds":1e999', '"seconds":1': '"seconds":-1', '{"t":3}': '{"t":"3"}',
         '"right":{"t":"': '"right":{"t":"!', '"right":{"t":': '"right":{"other":',
         RECORD.right["t"]: pack(np.ones(10**6, bool)), '"eN': '"eA',
+        '"seed":0': '"seed":0,"seed":0', '{"accuracy":': '{"accuracy":0.5,"accuracy":',
+        '"accuracy":0.33': '"accuracy":0.93', '"2026-01-01T00:00:00Z"': '"zzz"',
+        "2026-01-01T00:00:00Z": "2026-13-01T00:00:00Z", "Z\"": "Z\\n\"",
+        '"metrics":{': '"metrics":{"other":{"accuracy":1.0},', '"curve":{"t"': '"curve":{"other"',
+        '"documents":{"t":3}': f'"documents":{{"t":{10**8}}}',
         '"iterations":2': f'"iterations":1{"0" * 400}', '"python 3.11.7"': "3",
     }.items()),
 ]  # fmt: skip
@@ -141,6 +146,73 @@ def test_of_merged_lines_the_newest_finished_one_counts_and_a_clock_set_back_los
     stored.append(replace(old, code="after the clock was set back"))
     for known in (stored, Store(home.results)):
         assert known.get(RECORD.run).code == "after the clock was set back"
+
+
+def timed(status: str, code: str, data: str, day: int) -> Record:
+    """Return a record of the run; its values are those of the data "d"."""
+    finished = f"2026-01-{day:02}T00:00:00Z"
+    values = (1.0,) if data == "d" else ()
+    changes = {"code": code, "data": data, "finished": finished, "values": values}
+    if status != "done":
+        changes |= {"metrics": {}, "documents": {}, "right": {}, "curve": None}
+    return replace(RECORD, status=status, reason="" if status == "done" else "why", **changes)
+
+
+DONE = timed("done", "c", "d", 1)
+#: What follows a finished run of code c and data d, and which line then stands for it.
+AFTER = {
+    "a time limit": ([timed("timeout", "c", "d", 2)], 0),
+    "a time limit, the lines in another order": ([timed("timeout", "c", "d", 2)], 0),
+    "failed with other code": ([timed("failed", "e", "d", 2)], 1),
+    "failed on other data": ([timed("failed", "c", "f", 2)], 1),
+    "failed on other values": ([replace(timed("failed", "c", "d", 2), values=(1.1,))], 1),
+    "out of memory on other data": ([timed("memory", "c", "f", 2)], 1),
+    "no data, by other code": ([timed("unavailable", "e", "", 2)], 1),
+    "no data": ([timed("unavailable", "c", "", 2)], 0),
+    "done again": ([timed("done", "c", "d", 2)], 1),
+    "done by other code": ([timed("done", "e", "d", 2)], 1),
+    "an older line of other code": ([timed("done", "e", "d", 1)], 1),
+    "other code failed, then this one": (
+        [timed("failed", "e", "d", 2), timed("timeout", "c", "d", 3)], 0,
+    ),
+    "failed twice with other code": (
+        [timed("failed", "e", "d", 2), timed("timeout", "e", "d", 3)], 2,
+    ),
+    "rounded otherwise": ([replace(timed("failed", "c", "d", 2), values=(1.0 + 1e-9,))], 0),
+    "a line of 1.1, without values": ([replace(timed("failed", "c", "d", 2), values=())], 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", AFTER)
+def test_a_finished_run_gives_way_to_one_of_other_data_or_code_only(home, case):
+    later, expected = AFTER[case]
+    lines = [DONE, *later]
+    path = home.results / store.NAME
+    path.parent.mkdir()
+    ordered = [*later, DONE] if "another order" in case else lines
+    path.write_text("".join(f"{record.line}\n" for record in ordered))
+    (found,) = store.read(path).values()
+    assert found.line == lines[expected].line
+    assert Store(home.results).get(RECORD.run).line == found.line
+    path.unlink()
+    stored = Store(home.results)
+    for record in lines:
+        stored.append(record)
+    planned = {RECORD.run: lines[-1]}
+    if case != "other code failed, then this one":  # the first is gone when the second comes
+        assert stored.get(RECORD.run).line == found.line
+    (arranged,) = Store(home.results).rewrite_in_order(path, planned).values()
+    assert arranged.line == found.line
+
+
+def test_a_finished_run_of_another_file_gives_way_alike(home):
+    mine, other = (home.results / name / store.NAME for name in ("mine", "other"))
+    Store(home.results).append(DONE, other)
+    for code, expected in (("c", "done"), ("e", "timeout")):
+        lost = timed("timeout", code, "d", 2)
+        records = Store(home.results).rewrite_in_order(mine, {RECORD.run: lost})
+        assert [record.status for record in records.values()] == [expected]
+        mine.unlink()
 
 
 def test_a_file_is_arranged_as_planned_and_takes_runs_of_others(home):
@@ -218,7 +290,10 @@ def test_the_last_finished_record_of_any_file_is_taken_and_a_curve_comes_first(h
     other = replace(RECORD, finished="2026-01-04T00:00:00Z", curve=None, code="newer")
     Store(home.results).append(other, paths[1])
     assert Store(home.results).get(run, paths[0]).finished[9] == "4"
-    assert Store(home.results).get(RECORD.run, paths[1]).finished[9] == "1"
+    # One with a curve comes first, if it is of the data and code of the newest.
+    assert Store(home.results).get(RECORD.run, paths[1]).finished[9] == "4"
+    Store(home.results).append(replace(other, curve=RECORD.curve), paths[0])
+    assert Store(home.results).get(RECORD.run, paths[1]).curve
 
 
 @pytest.mark.parametrize("place", ["file for folder", "read-only", "folder"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,10 @@ from transferbench.cli._options import have_run, several_experiments
 from transferbench.cli._terminal import echo
 from transferbench.messages import counted
 from transferbench.settings import Settings
+
+if TYPE_CHECKING:
+    from transferbench.evidence.frame import Records
+    from transferbench.experiments.experiment import Experiment
 
 
 @click.command()
@@ -29,6 +34,7 @@ def command(settings: Settings, names: tuple[str, ...], check: bool, form: str |
     from transferbench.errors import SeveralErrors, UserError
     from transferbench.evidence import audit, pages, statistics, summary
     from transferbench.evidence.frame import no_runs
+    from transferbench.runs import store
 
     if form:
         if len(names) != 1 or check:
@@ -44,12 +50,13 @@ def command(settings: Settings, names: tuple[str, ...], check: bool, form: str |
         raise no_runs(settings.results)
     use = pages.changed_files if check else pages.write_files
     known: dict[str, pages.Evidence] = {}
-    outdated: list[Path] = []
+    changed: list[Path] = []
+    outdated = 0
     errors: list[UserError] = []
 
     def report(paths: list[Path]) -> None:
         if check:
-            outdated.extend(paths)
+            changed.extend(paths)
         else:
             echo("\n".join(map(str, paths)))
 
@@ -60,17 +67,36 @@ def command(settings: Settings, names: tuple[str, ...], check: bool, form: str |
                 continue
             file = experiments.load(name, settings.results)
             folder = settings.results / file.name
-            known[name] = evidence = pages.Evidence.read(file, folder)
+            records = store.read(folder / store.NAME)
+            evidence = pages.Evidence.from_records(file, records, settings.results)
+            known[name] = evidence
             # Pictures are not compared: their bytes change with the version of the drawing library.
             report(use(folder, evidence.texts()) if check else evidence.write(folder))
+            for sentence in [*evidence.outdated, *_outdated(file, records, settings)]:
+                remedy = f"`transferbench reproduce {name}` makes them again"
+                echo(f"warning: {file.name}: {sentence}; {remedy}.", err=True)
+                outdated += 1
         except UserError as error:  # the other experiments are still written
             errors.append(error)
     if everything and not errors and (texts := summary.texts(settings.results, known)):
         report(use(settings.results, texts | {"audit.md": audit.page()}))
-    for path in outdated:
+    for path in changed:
         echo(f"{path}: not what its runs yield; run `transferbench tables`.", err=True)
     if errors:
         raise SeveralErrors.combine(errors)
-    if check and not outdated:
+    if check and not changed and not outdated:
         echo(f"{counted(len(names), 'experiment')}: every table is what its runs yield")
-    return 1 if outdated else 0
+    return 1 if changed or (check and outdated) else 0
+
+
+def _outdated(experiment: Experiment, records: Records, settings: Settings) -> list[str]:
+    """Return a sentence for each reason why finished runs are not of the present data or code."""
+    from transferbench.runs import runner
+
+    suite = experiment.suite_columns
+    runs = dict.fromkeys(each.run for each in experiment.runs() if each.column not in suite)
+    found = runner.outdated(list(runs), records, settings)
+    return [
+        f"outdated: {number} of {len(runs)} runs are of earlier {reason.removeprefix('other ')}"
+        for reason, number in found.items()
+    ]

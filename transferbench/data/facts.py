@@ -13,6 +13,11 @@ import scipy.sparse as sp
 
 from transferbench.problem import Family, Problem, Truth
 
+#: Values of two builds are equal if they differ by at most this share: libraries round differently.
+ROUNDING = 1e-7
+#: An odd number near 2^64 divided by the golden ratio: its multiples are spread evenly.
+SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -37,6 +42,9 @@ class Facts:
     digest
         16 hex digits of a SHA-256 over shapes, positions of nonzeros, labels and seen rows. It does
         not cover the values, which libraries may round differently.
+    values
+        A number for each domain and view, to nine digits, that depends on every value and where it
+        is; see `weighted_sum`. Empty in records of version 1.1 and before.
     files
         Names and digests of the user's files that the task is built from; often none.
     """
@@ -49,6 +57,7 @@ class Facts:
     nonzeros: int
     weight: float
     digest: str
+    values: tuple[float, ...] = ()
     files: tuple[str, ...] = ()
 
     @classmethod
@@ -65,7 +74,7 @@ class Facts:
             See `files` of the class.
         """
         digest = hashlib.sha256()
-        total, nonzeros = 0.0, 0
+        total, nonzeros, values = 0.0, 0, []
         for domain, Y, scored in zip(problem.domains, truth.Y, truth.scored, strict=True):
             for view in domain.views:
                 X = sp.csr_array(view)
@@ -74,6 +83,7 @@ class Facts:
                     digest.update(positions.astype(np.int64).tobytes())
                 total += float(X.data.sum(dtype=np.float64))
                 nonzeros += X.nnz
+                values.append(float(f"{weighted_sum(X):.9g}"))
             for labels in (np.asarray(Y, np.uint8), domain.seen, scored):
                 digest.update(labels.tobytes())
         return cls(
@@ -88,6 +98,7 @@ class Facts:
             nonzeros=nonzeros,
             weight=float(f"{total:.6g}"),
             digest=digest.hexdigest()[:16],
+            values=tuple(values),
             files=tuple(files),
         )
 
@@ -99,8 +110,9 @@ class Facts:
 
     @cached_property
     def key(self) -> str:
-        """16 hex digits that change with any of the facts; see `Record.data`."""
-        text = json.dumps(self.to_json(), sort_keys=True)
+        """16 hex digits that change with any of the facts but `values`; see `Record.data`."""
+        facts = {name: value for name, value in self.to_json().items() if name != "values"}
+        text = json.dumps(facts, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def check(self, task: str, expected: Mapping[str, Any]) -> None:
@@ -112,7 +124,7 @@ class Facts:
             Name of the task in the message.
         expected
             Expected facts by name. Sequences may be lists or tuples; weights may differ by 1e-5 of
-            their value.
+            their value, `values` by ROUNDING.
 
         Raises
         ------
@@ -123,6 +135,7 @@ class Facts:
         for name, value in expected.items():
             actual = facts[name]
             close = name == "weight" and np.isclose(actual, value, rtol=1e-5, atol=0)
+            close |= name == "values" and same_values(actual, value)
             if actual != value and not close:
                 raise ValueError(
                     f"{task} was not built as expected: {name} is {actual}, expected {value}"
@@ -131,7 +144,8 @@ class Facts:
     def to_json(self) -> dict[str, Any]:
         """Return the facts as plain data, without family, and without files if there are none.
 
-        Keys of run records are digests of this; any change makes finished runs outdated.
+        Keys of run records are digests of this without `values`; any change makes finished runs
+        outdated.
         """
         return {
             name: value
@@ -142,6 +156,31 @@ class Facts:
     @classmethod
     def from_json(cls, family: Family, facts: Mapping[str, Any]) -> Self:
         """Return the facts from the result of `to_json`."""
-        lists = ("classes", "features", "files")
+        lists = ("classes", "features", "values", "files")
         tuples = {name: tuple(facts[name]) for name in lists if name in facts}
         return cls(family, **{**facts, **tuples})
+
+
+def weighted_sum(X: sp.csr_array) -> float:
+    """Return the sum of 2|x| + x, each with a weight from 1 to 2 that depends on its position.
+
+    Terms are positive, so nothing cancels: a change of one value changes the sum by about its share
+    of all values. Two values that swap their places change it, too, and so does a sign.
+
+    Parameters
+    ----------
+    X
+        Matrix (n, d).
+    """
+    rows = np.repeat(np.arange(X.shape[0], dtype=np.uint64), np.diff(X.indptr))
+    positions = rows * np.uint64(X.shape[1]) + X.indices.astype(np.uint64)
+    weights = 1.0 + (positions * SPREAD).astype(np.float64) * 2.0**-64
+    values = X.data.astype(np.float64)
+    return float(np.sum(weights * (2 * np.abs(values) + values)))
+
+
+def same_values(first: Sequence[float], second: Sequence[float]) -> bool:
+    """Return True if the `values` of two builds are equal but for ROUNDING."""
+    if len(first) != len(second):
+        return False
+    return list(first) == list(second) or np.allclose(first, second, rtol=ROUNDING, atol=0)

@@ -59,7 +59,7 @@ class Board:
     added
         Labels of the columns that the experiment adds to the suite that it extends.
     left_out
-        Labels of those of them whose runs are on other data than the suite's.
+        Labels of those of them with runs of other data than the suite's, or of different code.
     """
 
     experiment: Experiment
@@ -99,17 +99,11 @@ def from_cells(experiment: Experiment, cells: Sequence[Cell]) -> Board:
         and not spec.columns[name].reading_of
         and not spec.columns[name].options.get("labelled")
     }
-    suite = experiments.load(spec.extends).spec if spec.extends else spec
-    added = spec.columns.keys() - suite.columns.keys()
-    data: dict[str, set[str]] = {}
-    for record in (r for cell in cells if cell.column not in added for r in cell.records if r.done):
-        data.setdefault(record.task, set()).add(record.data)
+    added = spec.columns.keys() - experiment.suite_columns if spec.extends else set()
     left_out = {
         cell.column
         for cell in cells
-        if cell.column in added
-        for record in cell.records
-        if record.done and record.data not in data.get(record.task, {record.data})
+        if cell.column in added and any(r.status == "outdated" for r in cell.records)
     }
     cells = [cell for cell in cells if cell.column in columns.keys() - left_out]
     shown = to_frame(cells)
@@ -193,7 +187,7 @@ def page(board: Board) -> Page:
     picture = Picture(f"{experiment.name}.svg", "Mean regret over seconds for each method")
     suite, legend = words("suite", board, spec), words("board", board, spec)
     if board.left_out:
-        legend += f" Not ranked, as runs are on other data: {', '.join(board.left_out)}."
+        legend += f" Not ranked, as runs are of other data or code: {', '.join(board.left_out)}."
     return Page(experiment.name, "board", [suite, standings_table(board), legend, picture])
 
 

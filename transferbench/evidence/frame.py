@@ -7,7 +7,7 @@ makes the cells of these lines. Every page is made of the cells.
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean, stdev
@@ -19,7 +19,7 @@ from transferbench import models
 from transferbench.errors import UserError, unknown
 from transferbench.experiments.experiment import Experiment
 from transferbench.measures import COSTS, LOWER_IS_BETTER, MEASURES
-from transferbench.runs import store
+from transferbench.runs import policy, store
 from transferbench.runs.record import CorrectDocuments, Identity, Record, Run
 
 #: A cell with fewer finished runs than this has no verdict, unless fewer are planned.
@@ -173,17 +173,30 @@ def parameter(value: Any) -> str:
 def observations(experiment: Experiment, records: Records) -> list[Observation]:
     """Return the observations of the planned runs of an experiment.
 
-    Records of other runs are left out; a planned run without a record has the status "missing".
+    Records of other runs are left out; a planned run without a record has the status "missing". A
+    record of other data or code than the newest is outdated, see `policy.with_outdated`; with it
+    the whole grid is from which a setting is chosen.
 
     Raises
     ------
     UserError
         If a run was not scored on the domain that its row shows.
     """
-    lines = []
-    for (row, name), planned in groupby(experiment.runs(), key=lambda planned: planned[:2]):
-        cell = [(x, run, records.get(run.identity) or _missing(run)) for _, _, x, run in planned]
+    lines, planned = [], list(experiment.runs())
+    runs = [each.run for each in planned]
+    suite = experiment.suite_columns
+    current = policy.with_outdated(
+        runs,
+        [records.get(run.identity) or _missing(run) for run in runs],
+        [each.column in suite for each in planned],
+    )
+    pairs = zip(planned, current, strict=True)
+    for (row, name), of_cell in groupby(pairs, key=lambda pair: pair[0][:2]):
+        cell = [(one.x, one.run, record) for one, record in of_cell]
         grid = experiment.spec.columns[name].grid
+        outdated = next((r.reason for _, _, r in cell if grid and r.status == "outdated"), "")
+        if outdated:
+            cell = [(x, run, _outdated(record, outdated)) for x, run, record in cell]
         for label, _, choose in (c for c in table_columns(experiment) if c[1] == name):
             shown = _chosen([record for _, _, record in cell], choose)
             for x, run, record in cell:
@@ -199,6 +212,10 @@ def observations(experiment: Experiment, records: Records) -> list[Observation]:
 
 def _missing(run: Run) -> Record:
     return Record(str(run.task), run.model, run.params, run.seed, "missing")
+
+
+def _outdated(record: Record, reason: str) -> Record:
+    return replace(record, status="outdated", reason=reason) if record.done else record
 
 
 def _chosen(records: Sequence[Record], choose: str) -> str:

@@ -14,8 +14,8 @@ from transferbench.evidence import boards, claims, figures, labels, regret, tabl
 from transferbench.evidence.boards import Board
 from transferbench.evidence.frame import (
     Cell,
+    Records,
     observations,
-    read_cells,
     summarise,
     table_columns,
 )
@@ -36,7 +36,7 @@ from transferbench.experiments.schema import Figure
 from transferbench.files import write_text
 from transferbench.measures import decimals
 from transferbench.messages import no_formula
-from transferbench.runs.record import Identity, Record
+from transferbench.runs import store
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,13 @@ class Evidence:
         UserError
             If the runs cannot be read.
         """
-        return cls.from_cells(experiment, read_cells(experiment, folder), folder.parent)
+        return cls.from_records(experiment, store.read(folder / store.NAME), folder.parent)
+
+    @classmethod
+    def from_records(cls, experiment: Experiment, records: Records, results: Path) -> Self:
+        """Return what records show; see `from_cells`."""
+        cells = summarise(experiment, observations(experiment, records))
+        return cls.from_cells(experiment, cells, results)
 
     @property
     def notes(self) -> list[str]:
@@ -130,6 +136,11 @@ class Evidence:
     def without_verdict(self) -> list[str]:
         """Reasons why cells have no verdict."""
         return tables.without_verdict(self.experiment, self.cells_and_averages)
+
+    @property
+    def outdated(self) -> list[str]:
+        """Sentences on the cells with runs of other data or code than the newest."""
+        return [text for text in self.without_verdict if text.startswith("outdated")]
 
     def pages(self) -> dict[str, Page]:
         """Return the pages by name of the file, the main one first."""
@@ -327,9 +338,7 @@ def changed_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     ]
 
 
-def write_pages(
-    experiment: Experiment, folder: Path, records: Mapping[Identity, Record]
-) -> list[Path]:
+def write_pages(experiment: Experiment, folder: Path, records: Records) -> list[Path]:
     """Write the pages and pictures of an experiment from its records; return their paths.
 
     Raises
@@ -337,5 +346,4 @@ def write_pages(
     UserError
         If a file cannot be written.
     """
-    cells = summarise(experiment, observations(experiment, records))
-    return Evidence.from_cells(experiment, cells, folder.parent).write(folder)
+    return Evidence.from_records(experiment, records, folder.parent).write(folder)

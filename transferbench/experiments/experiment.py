@@ -38,6 +38,12 @@ class Experiment:
         """Yield every run of the table or figure; see `plan.runs`."""
         return plan.runs(self.spec, repeats)
 
+    @cached_property
+    def suite_columns(self) -> frozenset[str]:
+        """Labels of the columns of the published suite that this experiment extends; often none."""
+        suite = self.spec.extends and experiments.load(self.spec.extends)
+        return frozenset(suite.spec.columns) if suite else frozenset()
+
     def metric(self, row: str) -> str:
         """Return the measure that a row shows."""
         return self.spec.rows[row].metric or self.spec.metric

@@ -100,17 +100,18 @@ def _check(by_file: dict[Path, Parts], target: Path) -> None:
 
 def _write(target: Path, name: Path, parts: Parts) -> int:
     """Write the records of a file, those of the target first; return how many are finished."""
-    records: dict[Identity, Record] = {}
+    found: dict[Identity, list[Record]] = {}
     for folder in sorted(parts, key=lambda folder: folder != target):
-        for record in parts[folder].values():
-            store.add(records, record)
-    write_text(target / name, "".join(f"{record.line}\n" for record in records.values()))
+        for identity, record in parts[folder].items():
+            found.setdefault(identity, []).append(record)
+    records = [store.latest(of_run) for of_run in found.values()]
+    write_text(target / name, "".join(f"{record.line}\n" for record in records))
     copies = [folder / name.parent / experiments.COPY for folder in parts]
     if name.parent.name and (copy := next(filter(Path.is_file, copies), None)):
         content = copy.read_bytes()
         with writing(target / name.parent / experiments.COPY) as temporary:
             temporary.write_bytes(content)
-    return sum(record.done for record in records.values())
+    return sum(record.done for record in records)
 
 
 def _mistakes(name: Path, parts: Parts) -> Iterator[str]:
@@ -125,8 +126,9 @@ def _mistakes(name: Path, parts: Parts) -> Iterator[str]:
             for record in (record for record in records.values() if record.done):
                 key = getattr(record, subject)
                 first, where = seen.setdefault(key, (record, source))
-                digest = "data" if what == "data" else "equal_code"
-                if getattr(record, digest) != getattr(first, digest) and key not in wrong:
+                is_data = what == "data"
+                equal = record.has_data(first) if is_data else record.equal_code == first.equal_code
+                if not equal and key not in wrong:
                     wrong.add(key)
                     both = f"{getattr(first, what)} in {where}, {getattr(record, what)} in {source}"
                     remedy = "run the older ones again, then merge"

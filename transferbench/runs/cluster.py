@@ -37,6 +37,7 @@ from urllib.parse import urlsplit
 from transferbench import fingerprint, models, settings, tasks
 from transferbench.artefacts import Folder
 from transferbench.core import device
+from transferbench.data.facts import same_values
 from transferbench.errors import Unavailable, UserError
 from transferbench.files import exclusive, writing
 from transferbench.messages import reason
@@ -66,8 +67,9 @@ class Order:
         The run.
     limits
         Its limits.
-    file, data
-        Path of the file of the built task in the folder of built tasks, and digest of its facts.
+    file, data, values
+        Path of the file of the built task in the folder of built tasks; digest and values of its
+        facts.
     code, versions
         The caller's fingerprint of the code, and its versions.
     address, token
@@ -83,6 +85,7 @@ class Order:
     limits: Limits
     file: str
     data: str
+    values: tuple[float, ...]
     code: str
     versions: str
     address: tuple[str, int]
@@ -168,7 +171,7 @@ def _built(order: Order, task: Task, here: Settings, link: _RemoteLink) -> Built
 
 def _checked(path: Path, order: Order) -> BuiltTask:
     facts = tasks.read_facts(path)
-    if facts.key != order.data:
+    if facts.key != order.data or not same_values(facts.values, order.values):
         raise UserError(f"{path} is of other data than the caller's; remove it.")
     return BuiltTask(path, facts)
 
@@ -372,7 +375,8 @@ def _order(job: Job, number: int, caller: _Caller) -> Order:
     run = job.run
     return Order(
         number, str(run.task), run.model, dict(run.params), run.seed, run.curve, job.limits,
-        f"{Path(run.task.base).parent / job.built.path.name}", job.built.facts.key, run.code,
+        f"{Path(run.task.base).parent / job.built.path.name}", job.built.facts.key,
+        job.built.facts.values, run.code,
         ", ".join(map(" ".join, versions().items())), caller.address, caller.token,
     )  # fmt: skip
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from transferbench import models
@@ -9,6 +12,7 @@ from transferbench import models
 if TYPE_CHECKING:
     from transferbench.data.facts import Facts
     from transferbench.runs.record import Record, Run
+    from transferbench.tasks import Task
 
 #: Which runs to perform: those without a finished record, also those that `decide` finds outdated,
 #: or all.
@@ -64,9 +68,61 @@ def decide(
         return ""
     if record.equal_code != run.equal_code:
         return "other code"
-    if facts is not None and record.data != facts.key:
+    if facts is not None and not record.is_of(facts):
         return "other data"
     return "untracked code" if has_untracked_code(run.model) else ""
+
+
+def with_outdated(
+    runs: Sequence[Run], records: Sequence[Record], is_published: Sequence[bool]
+) -> list[Record]:
+    """Return the records of an experiment, those outdated that do not belong to the newest.
+
+    No table may mix data or code. So all finished runs on a task must be of the data of its newest
+    record and score the same documents, and all finished runs of a model must be of the code of its
+    newest record. Others get the status outdated, with a reason. Whether the newest are of the
+    present data and code is for `decide`.
+
+    Parameters
+    ----------
+    runs
+        Planned runs.
+    records
+        The record of each.
+    is_published
+        True for a run of a published suite: it counts whatever the code is now, and other runs must
+        be of its data.
+    """
+    built = {task: task.built for task in {run.task for run in runs}}
+    newest: dict[tuple[Task | str, bool], tuple[bool, str, Record]] = {}
+    scored: dict[Task, Counter[tuple[tuple[str, int], ...]]] = {}
+    for run, record, published in zip(runs, records, is_published, strict=True):
+        task, time = built[run.task], (published, record.finished)
+        documents = tuple(sorted(record.documents.items()))
+        if documents:
+            scored.setdefault(task, Counter())[documents] += 1
+        if record.data and time >= newest.get((task, False), (False, ""))[:2]:
+            newest[task, False] = *time, record
+        if record.code and time >= newest.get((run.model, published), (False, ""))[:2]:
+            newest[run.model, published] = *time, record
+
+    def why(run: Run, record: Record, published: bool) -> str:
+        task = built[run.task]
+        if (task, False) in newest and not record.has_data(newest[task, False][2]):
+            return f"the data of {task} are not those of newer runs"
+        code = newest[run.model, published][2].equal_code if record.code else ""
+        if record.code and record.equal_code != code:
+            return f"the code of {run.model} is not that of newer runs"
+        documents = tuple(sorted(record.documents.items()))
+        if documents and documents != scored[task].most_common(1)[0][0]:
+            return f"other documents are scored than by other runs on {task}"
+        return ""
+
+    marked = []
+    for run, record, published in zip(runs, records, is_published, strict=True):
+        reason = why(run, record, published) if record.done else ""
+        marked.append(replace(record, status="outdated", reason=reason) if reason else record)
+    return marked
 
 
 def has_untracked_code(model: str) -> bool:

@@ -7,9 +7,11 @@ import base64
 import hashlib
 import json
 import math
+import re
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
@@ -20,6 +22,7 @@ from annotated_types import Ge, Le, Lt
 from transferbench import models
 from transferbench.artefacts import Folder
 from transferbench.core.device import Device
+from transferbench.data.facts import Facts, same_values
 from transferbench.errors import Doubt
 from transferbench.fingerprint import PACKAGE, fingerprint, first_equal
 from transferbench.messages import printable
@@ -29,7 +32,9 @@ from transferbench.tasks import BuiltTask, Task
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-Status = Literal["done", "failed", "crashed", "timeout", "memory", "unavailable", "missing"]
+Status = Literal[
+    "done", "failed", "crashed", "timeout", "memory", "unavailable", "missing", "outdated"
+]
 #: What to do about a run that is not done, for people; the reason of the record says what happened.
 ADVICE: dict[Status, str] = {
     "done": "",
@@ -39,12 +44,19 @@ ADVICE: dict[Status, str] = {
     "memory": "allow more by --memory-limit, or run fewer at a time by --jobs",
     "unavailable": "`fetch --dry-run` shows where data come from, `doctor` what is missing",
     "missing": "perform it by `transferbench run` or `reproduce`",
+    "outdated": "perform it again by `transferbench reproduce`, all runs by --rerun all",
 }
 #: A measure; sums of the explained variance are rounded.
 Score = Annotated[float, Ge(-1e-9), Le(1 + 1e-9)]
 Number = Annotated[int, Ge(0), Lt(2**53)]
+#: Documents of a domain: more would let a short line take much memory, see `Record.bits`.
+Documents = Annotated[int, Ge(0), Le(10**7)]
 #: Task, model, parameters (as JSON) and seed of a run.
 Identity = tuple[str, str, str, int | None]
+#: Bytes of a line at most.
+MAX_LINE = 64 * 2**20
+#: Pattern of a time; see `now`.
+TIME = re.compile(r"20\d\d-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ")
 #: A value of each scored document (n,), by task, digest of the data, and domain.
 CorrectDocuments = Mapping[tuple[str, str, str], np.ndarray]
 
@@ -117,7 +129,8 @@ class Record:
     status
         "done" if the run finished and was scored; otherwise failed (the model raised an error),
         crashed (its process died), timeout, memory (limit exceeded), unavailable (data or library
-        missing) or missing (not performed yet).
+        missing) or missing (not performed yet). A page shows a finished run as outdated if its data
+        or code are not those of the newest runs, see `policy.with_outdated`; no line says so.
     reason
         Why the run is not done; empty otherwise.
     metrics
@@ -148,8 +161,8 @@ class Record:
         reused; None if the system does not report it.
     threads
         Threads of the run.
-    data
-        Digest of the task's facts, `Facts.key`.
+    data, values
+        Digest of the task's facts, `Facts.key`, and their `values`.
     code
         Fingerprint of the code of model and measures.
     versions
@@ -170,7 +183,7 @@ class Record:
     status: Status
     reason: str = ""
     metrics: Mapping[str, Mapping[str, Score]] = field(default_factory=dict)
-    documents: Mapping[str, Number] = field(default_factory=dict)
+    documents: Mapping[str, Documents] = field(default_factory=dict)
     right: Mapping[str, str] = field(default_factory=dict)
     diagnostics: Mapping[str, float | None] = field(default_factory=dict)
     objective: float | None = None
@@ -183,6 +196,7 @@ class Record:
     peak_mib: Positive | None = None
     threads: Number = 1
     data: str = ""
+    values: tuple[float, ...] = ()
     code: str = ""
     versions: str = ""
     finished: str = ""
@@ -190,28 +204,85 @@ class Record:
     output: str = ""
 
     @classmethod
-    def of(cls, run: Run, status: Status, reason: str = "", data: str = "") -> Self:
-        """Return a record of a run that ends now, without measurements."""
+    def of(cls, run: Run, status: Status, reason: str = "", facts: Facts | None = None) -> Self:
+        """Return a record of a run that ends now, without measurements.
+
+        Parameters
+        ----------
+        run, status, reason
+            See the class.
+        facts
+            Facts of the built task; None if it is not built.
+        """
         planned = (str(run.task), run.model, run.params, run.seed)
-        return cls(*planned, status, reason, data=data, code=run.code, finished=now())
+        record = cls(*planned, status, reason, code=run.code, finished=now())
+        return replace(record, data=facts.key, values=facts.values) if facts else record
 
     @classmethod
     def from_line(cls, line: str | bytes) -> "Record":
-        """Return the record of a line. Raise ValueError if it is none of this version."""
+        """Return the record of a line.
+
+        Raises
+        ------
+        ValueError
+            If the line is no record of this version, has a key twice, or contradicts itself: other
+            domains were measured than scored, or an accuracy is not that of its own `right`.
+        """
+        if len(line) > MAX_LINE:
+            raise ValueError(f"{len(line):,} bytes; expected at most {MAX_LINE:,}")
         record = _adapter().validate_json(line)
+        # A line that we wrote has no key twice; only others are searched.
+        if record._dump() != (line.encode() if isinstance(line, str) else line):
+            json.loads(line, object_pairs_hook=_without_repeats)
+        if record.finished and not TIME.fullmatch(record.finished):
+            raise ValueError("finished: expected a time such as 2026-01-31T23:59:59Z")
+        if record.done and record.documents and record.documents.keys() != record.metrics.keys():
+            raise ValueError("documents: not of the domains that were measured")
+        if record.curve and not record.curve.keys() <= record.metrics.keys():
+            raise ValueError("curve: not of the domains that were measured")
         for domain in record.right:
-            record.bits(domain)
+            count = sum(map(int.bit_count, record.bits(domain)))
+            accuracy = record.metrics[domain].get("accuracy")
+            expected = count / max(record.documents[domain], 1)
+            if accuracy is not None and abs(accuracy - expected) > 1e-6:
+                raise ValueError(
+                    f"right: an accuracy of {expected:.6g} in {domain}, not {accuracy:.6g}"
+                )
         return record
+
+    def _dump(self) -> bytes:
+        """Return the record as JSON without its empty fields."""
+        return _adapter().dump_json(self, exclude_defaults=True)
 
     @cached_property
     def line(self) -> str:
         """The record as a line of JSON without its empty fields."""
-        return printable(_adapter().dump_json(self, exclude_defaults=True).decode())
+        return printable(self._dump().decode())
 
     @property
     def equal_code(self) -> str:
         """The first fingerprint that was proved equal to `code`, or `code` itself."""
         return first_equal(self.model, self.code)
+
+    def is_of(self, facts: Facts) -> bool:
+        """Return True if the record is of data with these facts.
+
+        Records of version 1.1 and before have no `values`: they count as equal.
+        """
+        return self.data == facts.key and (
+            not self.values or same_values(self.values, facts.values)
+        )
+
+    def has_origin(self, other: "Record") -> bool:
+        """Return True if both records are of equal code and, as far as known, of equal data."""
+        return self.equal_code == other.equal_code and self.has_data(other)
+
+    def has_data(self, other: "Record") -> bool:
+        """Return True unless both records state data, and these differ."""
+        if not (self.data and other.data):
+            return True
+        known = self.values and other.values
+        return self.data == other.data and (not known or same_values(self.values, other.values))
 
     @property
     def done(self) -> bool:
@@ -273,6 +344,12 @@ def _adapter() -> "TypeAdapter[Record]":
     return TypeAdapter(Record)
 
 
+def _without_repeats(pairs: Sequence[tuple[str, Any]]) -> None:
+    """Raise ValueError if an object of JSON has a key twice."""
+    if repeated := [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]:
+        raise ValueError(f"{repeated[0]}: twice in an object")
+
+
 class OnProgress(Protocol):
     """Progress of a run: the iteration, and how many are planned.
 
@@ -298,7 +375,7 @@ class Job:
 
     def record(self, status: Status, reason: str = "") -> Record:
         """Return a record of this job, without measurements, as of now."""
-        return Record.of(self.run, status, reason, self.built.facts.key)
+        return Record.of(self.run, status, reason, self.built.facts)
 
 
 def _identity(task: str, model: str, params: Mapping[str, Any], seed: int | None) -> Identity:

@@ -1,6 +1,7 @@
 """Turn runs into records: reuse finished records, perform other runs, write each when it ends."""
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import cache
@@ -11,14 +12,14 @@ from transferbench import models, parameters, tasks
 from transferbench.artefacts import Folder
 from transferbench.core import device
 from transferbench.data.facts import Facts
-from transferbench.errors import Unavailable
+from transferbench.errors import Unavailable, UserError
 from transferbench.runs import cluster as clusters
 from transferbench.runs import policy, pool
 from transferbench.runs.policy import Reason, Rerun
 from transferbench.runs.process import block_interrupts
 from transferbench.runs.progress import ProgressBar
-from transferbench.runs.record import Job, Limits, Record, Run
-from transferbench.runs.store import Store
+from transferbench.runs.record import Identity, Job, Limits, Record, Run
+from transferbench.runs.store import Store, latest
 from transferbench.settings import Settings
 from transferbench.tasks import BuiltTask, Task
 
@@ -115,10 +116,13 @@ def run(
                         jobs.append(Job(run, built, limits(run), artefacts))
                         models.check_device(run.model, jobs[-1].limits.device)
                         continue
-                elif record and record.done:
-                    warnings.warn(f"{built.brief}; earlier results are kept", stacklevel=1)
                 else:
-                    record = Record.of(run, "unavailable", built.brief)
+                    lost = Record.of(run, "unavailable", built.brief)
+                    record = (
+                        record if record and published else latest([*filter(None, [record]), lost])
+                    )
+                    if record is not lost:
+                        warnings.warn(f"{built.brief}; earlier results are kept", stacklevel=1)
             assert record
             bar.skip(run)
             add(run, record)
@@ -143,6 +147,33 @@ def _artefacts(settings: Settings) -> Folder | None:
     with suppress(OSError):
         folder.path.mkdir(parents=True, exist_ok=True)
     return folder if size else None
+
+
+def outdated(
+    runs: Sequence[Run], records: Mapping[Identity, Record], settings: Settings
+) -> Counter[Reason]:
+    """Count the finished runs whose present data or code are others, by reason.
+
+    The data of a task are known if it is from the user's files and built; those of other tasks are
+    checked whenever they are built. A model whose file is not here counts as unchanged.
+    """
+
+    @cache
+    def facts(task: Task) -> Facts | None:
+        with suppress(OSError, ValueError):
+            of_user = tasks.users_path(task, settings)
+            return tasks.read_facts(task.built_path(settings)) if of_user else None
+        return None
+
+    found: Counter[Reason] = Counter()
+    for run in runs:
+        record = records.get(run.identity)
+        if record and record.done:
+            with suppress(UserError):
+                found[policy.decide(run, record, facts(run.task.built), "outdated")] += 1
+    return Counter(
+        {reason: found[reason] for reason in ("other code", "other data") if found[reason]}
+    )
 
 
 def reasons(

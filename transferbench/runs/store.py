@@ -7,7 +7,7 @@ run survives whatever kills its process. `pandas.read_json(path, lines=True)` re
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -25,7 +25,7 @@ LOCK = ".runs.lock"
 
 
 def read(path: Path, *, repair: bool = False) -> dict[Identity, Record]:
-    """Return the records of a file: of each run the newest finished one, or else the last one.
+    """Return the records of a file, of each run the one that `latest` returns.
 
     A torn last line, of a process that was killed, is left out with a warning. Raise UserError if
     the file is missing, or has a line that is no run; with `repair` this is left out, too.
@@ -37,10 +37,11 @@ def read(path: Path, *, repair: bool = False) -> dict[Identity, Record]:
         remedy = "run `reproduce`, or name the results of a clone by --results"
         raise UserError(f"{path}: cannot be read ({error.strerror}); {remedy}.") from None
     *lines, torn = content.split(b"\n")
-    records: dict[Identity, Record] = {}
+    found: dict[Identity, list[Record]] = {}
     for number, line in enumerate([*lines, torn] if torn else lines, start=1):
         try:
-            add(records, Record.from_line(line))
+            record = Record.from_line(line)
+            found.setdefault(record.identity, []).append(record)
         except ValueError as error:
             message = f"{path}:{number}: not a run ({_why(error)})"
             if number > len(lines):
@@ -48,7 +49,7 @@ def read(path: Path, *, repair: bool = False) -> dict[Identity, Record]:
             elif not repair:
                 raise UserError(f"{message}; `reproduce` makes it again.") from None
             warnings.warn(f"{message} and left out", stacklevel=2)
-    return records
+    return {identity: latest(records) for identity, records in found.items()}
 
 
 def _why(error: ValueError) -> str:
@@ -81,14 +82,26 @@ def _torn_line(file: IO[bytes]) -> bytes:
     return file.read().rpartition(b"\n")[2]
 
 
-def add(records: dict[Identity, Record], record: Record) -> None:
-    """Keep the newest finished record of each run, or else the last one.
+def latest(records: Sequence[Record]) -> Record:
+    """Return the record that stands for a run.
+
+    The newest record, by its time, says which data and code the run has now. Of the records of
+    these, the newest finished one stands for the run, or else the newest: a run that was out of
+    time does not undo a finished one of the same data and code, but no result of other data or code
+    stays in a table when the run fails.
 
     The lines of a file are not always in order of time: a merge of two branches joins them.
+
+    Parameters
+    ----------
+    records
+        The records of one run in the order of their lines, at least one.
     """
-    former = records.get(record.identity)
-    if not (former and former.done) or (record.done and record.finished >= former.finished):
-        records[record.identity] = record
+    if len(records) == 1:
+        return records[0]
+    newest = max(reversed(records), key=lambda record: record.finished)
+    alike = [record for record in reversed(records) if record.has_origin(newest)]
+    return max(alike, key=lambda record: (record.done, record.finished))
 
 
 class Store:
@@ -127,28 +140,34 @@ class Store:
         return any(record and record.done for record in found)
 
     def get(self, run: Run, path: Path | None = None) -> Record | None:
-        """Return the last finished record of a run in any file, or else that in this file.
+        """Return the record that stands for a run: of this file, or a finished one of any file.
 
-        For a run with a curve, one with a curve comes first. A finished record in this file stays
-        if the last one is of equal code and data: it may lack the decisions that this file keeps.
+        Of the data and code of the newest, see `latest`, one with the curve that the run asks for
+        comes first, then that of this file: others may lack the decisions that this file keeps.
         """
         own = self.files.get(path or self.single, {}).get(run.identity)
-        known = [own, *(records.get(run.identity) for records in self.files.values())]
-        done = [record for record in known if record and record.done]
-        last = max(done, key=lambda r: (r.has_curve(run), r.finished), default=own)
-        if last and own and own.done and own.has_curve(run) == last.has_curve(run):
-            equal = (own.equal_code, own.data) == (last.equal_code, last.data)
-            return own if equal else last
-        return last
+        known = [record for record in self._all(run) if record.done]
+        known += [own] if own and not own.done else []
+        if not known:
+            return None
+        last = latest(known)
+        alike = [record for record in known if record.done and record.has_origin(last)]
+        alike = [record for record in alike if record.has_curve(run)] or alike or [last]
+        return own if own and own in alike else latest(alike)
+
+    def _all(self, run: Run) -> list[Record]:
+        """Return the record of a run in each file."""
+        found = (records.get(run.identity) for records in self.files.values())
+        return [record for record in found if record]
 
     def append(self, record: Record, path: Path | None = None) -> Record:
         """Append a record to a file and return it. Raise UserError if it cannot be written.
 
         Times never decrease: after a clock change the former time of the run is used.
         """
-        path, former = path or self.single, self.get(record.run)
-        if former and former.finished > record.finished:
-            record = replace(record, finished=former.finished)
+        path = path or self.single
+        times = [known.finished for known in self._all(record.run)]
+        record = replace(record, finished=max([record.finished, *times]))
         with self.writing(path):
             # Without lines of another process, what is known of the file stays right.
             is_known = self._read_at.get(path) == _version(path)
@@ -162,7 +181,9 @@ class Store:
                 file.flush()
                 os.fsync(file.fileno())
             self._read_at[path] = _version(path) if is_known else None
-        add(self.files.setdefault(path, {}), record)
+        known = self.files.setdefault(path, {})
+        earlier = [known[record.identity]] if record.identity in known else []
+        known[record.identity] = latest([*earlier, record])
         return record
 
     def rewrite_in_order(self, path: Path, planned: Mapping[Run, Record]) -> dict[Identity, Record]:
@@ -175,7 +196,8 @@ class Store:
         path
             The file.
         planned
-            Runs with their records; an unfinished one gives way to a finished one of any file.
+            Runs with their records; an unfinished one gives way to a finished one of any file that
+            is of the same data and code.
 
         Returns
         -------
@@ -187,13 +209,15 @@ class Store:
                 self.files[path] = self._read(path) if path.is_file() else {}
             former = self.files.get(path, {})
             records = {
-                run.identity: record if record.done else self.get(run, path) or record
+                run.identity: record
+                if record.done
+                else latest([r for r in (self.get(run, path), record) if r])
                 for run, record in planned.items()
             }
             for identity, record in former.items():
                 ours = records.setdefault(identity, record)
-                if record.done and record.finished > ours.finished:  # of another process
-                    records[identity] = record
+                if record.finished > ours.finished:  # of another process
+                    records[identity] = latest([ours, record])
             text = "".join(f"{record.line}\n" for record in records.values())
             if not path.is_file() or path.read_bytes() != text.encode():
                 write_text(path, text)
