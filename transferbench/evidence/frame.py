@@ -183,6 +183,7 @@ def observations(experiment: Experiment, records: Records) -> list[Observation]:
         If a run was not scored on the domain that its row shows.
     """
     lines, planned = [], list(experiment.runs())
+    columns = table_columns(experiment)
     runs = [each.run for each in planned]
     suite = experiment.suite_columns
     current = policy.with_outdated(
@@ -197,7 +198,7 @@ def observations(experiment: Experiment, records: Records) -> list[Observation]:
         outdated = next((r.reason for _, _, r in cell if grid and r.status == "outdated"), "")
         if outdated:
             cell = [(x, run, _outdated(record, outdated)) for x, run, record in cell]
-        for label, _, choose in (c for c in table_columns(experiment) if c[1] == name):
+        for label, _, choose in (c for c in columns if c[1] == name):
             shown = _chosen([record for _, _, record in cell], choose)
             for x, run, record in cell:
                 setting = ", ".join(f"{key}={parameter(run.params[key])}" for key in grid)

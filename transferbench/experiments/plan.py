@@ -47,8 +47,9 @@ def runs(spec: Schema, repeats: int | None = None) -> Iterator[PlannedRun]:
     curves = bool(spec.figure and spec.figure.iterations)
     settings = {name: list(_settings(column, spec.figure)) for name, column in spec.columns.items()}
     for label, row in spec.rows.items():
+        own = row.data()
         for name, column in spec.columns.items():
-            task = row.data(column)
+            task = row.data(column) if column.task or column.options else own
             random = column.random
             if not models.is_external(column.model):
                 random = parameters.takes_seed(models.load(column.model))

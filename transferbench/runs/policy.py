@@ -111,7 +111,7 @@ def with_outdated(
         if (task, False) in newest and not record.has_data(newest[task, False][2]):
             return f"the data of {task} are not those of newer runs"
         code = newest[run.model, published][2].equal_code if record.code else ""
-        if record.code and record.equal_code != code:
+        if record.code and record.code != code and record.equal_code != code:
             return f"the code of {run.model} is not that of newer runs"
         documents = tuple(sorted(record.documents.items()))
         if documents and documents != scored[task].most_common(1)[0][0]:

@@ -166,11 +166,16 @@ def outdated(
         return None
 
     found: Counter[Reason] = Counter()
+    known: dict[tuple[Task, str, str, str, tuple[float, ...]], Reason] = {}
     for run in runs:
         record = records.get(run.identity)
         if record and record.done:
-            with suppress(UserError):
-                found[policy.decide(run, record, facts(run.task.built), "outdated")] += 1
+            origin = run.task, run.model, record.code, record.data, record.values
+            if origin not in known:
+                known[origin] = ""
+                with suppress(UserError):
+                    known[origin] = policy.decide(run, record, facts(run.task.built), "outdated")
+            found[known[origin]] += 1
     return Counter(
         {reason: found[reason] for reason in ("other code", "other data") if found[reason]}
     )

@@ -12,12 +12,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from transferbench.errors import UserError
 from transferbench.files import exclusive, file_mode, open_regular, reporting, write_text
 from transferbench.messages import MAX_REASON
-from transferbench.runs.record import Identity, Record, Run
+from transferbench.runs.record import MAX_LINE, Identity, Record, Run
 
 NAME = "runs.jsonl"
 #: Name of the lock of a file of runs.
@@ -30,25 +30,25 @@ def read(path: Path, *, repair: bool = False) -> dict[Identity, Record]:
     A torn last line, of a process that was killed, is left out with a warning. Raise UserError if
     the file is missing, or has a line that is no run; with `repair` this is left out, too.
     """
+    found: dict[Identity, list[Record]] = {}
+    shared: dict[Any, Any] = {}
     try:
         with open_regular(path) as file:
-            content = file.read()
+            for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), start=1):
+                try:
+                    record = Record.from_line(line.removesuffix(b"\n"))
+                    record.share(shared)
+                    found.setdefault(record.identity, []).append(record)
+                except ValueError as error:
+                    message = f"{path}:{number}: not a run ({_why(error)})"
+                    if not line.endswith(b"\n") and len(line) <= MAX_LINE:
+                        message = f"{path}: the last line is incomplete"
+                    elif not repair:
+                        raise UserError(f"{message}; `reproduce` makes it again.") from None
+                    warnings.warn(f"{message} and left out", stacklevel=2)
     except OSError as error:
         remedy = "run `reproduce`, or name the results of a clone by --results"
         raise UserError(f"{path}: cannot be read ({error.strerror}); {remedy}.") from None
-    *lines, torn = content.split(b"\n")
-    found: dict[Identity, list[Record]] = {}
-    for number, line in enumerate([*lines, torn] if torn else lines, start=1):
-        try:
-            record = Record.from_line(line)
-            found.setdefault(record.identity, []).append(record)
-        except ValueError as error:
-            message = f"{path}:{number}: not a run ({_why(error)})"
-            if number > len(lines):
-                message = f"{path}: the last line is incomplete"
-            elif not repair:
-                raise UserError(f"{message}; `reproduce` makes it again.") from None
-            warnings.warn(f"{message} and left out", stacklevel=2)
     return {identity: latest(records) for identity, records in found.items()}
 
 
