@@ -285,7 +285,7 @@ class Record:
         identity = task, model, known.setdefault(params, params), seed
         object.__setattr__(self, "identity", identity)
         object.__setattr__(self, "params", known.setdefault((model, params), self.params))
-        documents = tuple(self.documents.items())
+        documents = "documents", *self.documents.items()
         object.__setattr__(self, "documents", known.setdefault(documents, self.documents))
 
     def is_of(self, facts: Facts) -> bool:
