@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_runs import cells_of, write_runs
-from scipy.stats import binomtest, norm, t, ttest_1samp
+from scipy.stats import binom, binomtest, multinomial, norm, t, ttest_1samp
 from small_experiment import GOOD
 
 from transferbench import experiments, stats
@@ -434,6 +434,171 @@ def test_methods_scored_on_the_same_documents_are_paired(tmp_path, change, outco
     )
     if not change:
         assert decision(found).for_documents == pytest.approx(binomtest(14, 16).pvalue / 2)
+
+
+F1 = TABLE.replace("metric: accuracy", "metric: f1")
+MIB = TABLE.replace("metric: accuracy", "metric: peak_mib")
+#: Deterministic columns that are right and wrong on every document, and seeds that are all equal.
+EXTREMES = {"A": 100, "B": 50, "C": 100, "K": 0}
+
+
+def decisions_of(n: int, **right: int) -> dict[str, dict]:
+    """Return the decisions of columns that are right on the first documents of n."""
+    return {name: {"right": {"target": pack(np.arange(n) < k)}} for name, k in right.items()}
+
+
+@pytest.mark.parametrize(
+    ("n", "rows"), [(1, "every"), (2, "average"), (2, "most"), (4, "every"), (4, "some")]
+)
+@pytest.mark.parametrize(
+    ("claim", "text", "paired"),
+    [
+        ("columns: [C], value: 60", TABLE, False),
+        ("columns: [C], value: 20", TABLE, False),
+        ("columns: [K], value: 99", TABLE, False),
+        ("columns: [A], value: 60", TABLE, False),
+        ("columns: [C], over: [K]", TABLE, False),
+        ("columns: [C], over: [K], by: -50", TABLE, False),
+        ("columns: [C], over: [K]", TABLE, True),
+        ("columns: [K], over: [C], fewer_errors: 0.5", TABLE, True),
+        ("columns: [A], over: [B]", F1, False),
+    ],
+)
+def test_fewer_than_five_documents_prove_nothing(tmp_path, n, rows, claim, text, paired):
+    more = decisions_of(n, C=n, K=0) if paired else {}
+    values = EXTREMES | ({"B": 50 + NOISE} if text == F1 else {})
+    claim = f"better: {{{claim}, rows: {rows}}}"
+    found = judged(text, claim, values, tmp_path, documents=n, **more)
+    assert found.outcome == "undetermined"
+    assert min(decision(found).for_p, decision(found).against_p) >= 2.0**-n
+    documents = "1 document" if n == 1 else f"{n} documents"
+    assert f"On {documents} p ≥ {2.0**-n:.3g}, which decides nothing: " in explained(text, found)
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "values"),
+    [
+        ("better: {columns: [A], over: [B]}", F1, {}),
+        ("better: {columns: [A], value: 60}", F1, {}),
+        ("better: {columns: [C], over: [B]}", F1, {}),
+        ("better: {columns: [A], over: [B], rows: average}", F1, {}),
+        ("better: {columns: [A], over: [B]}", F1, {"A": [90, 80, 70], "B": [80, 70, 60]}),
+        ("better: {columns: [B], over: [C], times: 2}", COST, {}),
+        ("better: {columns: [B], value: 9}", COST, {}),
+        ("better: {columns: [B], over: [C]}", MIB, {}),
+        ("stable: {column: A, x: [5, 8], within: 2}", SWEEP, {}),
+        ("stable: {column: A, x: [5, 6], within: 2}", SWEEP, {}),
+        ("higher: {column: A, at: [5, 6], than: [7, 8]}", SWEEP, {}),
+    ],
+)
+def test_equal_seeds_prove_nothing(tmp_path, claim, text, values):
+    """They may be one run. The error of the documents is not known for these measures."""
+    text = text.replace("metric: accuracy", "metric: f1")
+    steps = {("A", x): y for x, y in ((5.0, 90), (6.0, 90), (7.0, 50), (8.0, 50))}
+    more = {name: {"peak_mib": mib} for name, mib in (("B", 100.0), ("C", 500.0))}
+    seconds = {"B": 1.0, "C": 9.0}
+    values = EXTREMES | steps | values
+    found = judged(text, claim, values, tmp_path, documents=1000, seconds=seconds, **more)
+    p = decision(found)
+    assert (found.outcome, p.for_p, p.against_p) == ("undetermined", 1, 1)
+    assert "All seeds give the same difference, so no error is known: " in explained(text, found)
+
+
+@pytest.mark.parametrize(
+    ("rows", "outcome"), [("every", "undetermined"), ("average", "undetermined"), ("some", "holds")]
+)
+def test_a_row_without_a_known_error_leaves_that_of_the_mean_unknown(tmp_path, rows, outcome):
+    values = EXTREMES | {(row, "B"): 50 + NOISE for row in TASKS[1:]}
+    claim = f"better: {{columns: [A], over: [B], rows: {rows}}}"
+    found = judged(F1, claim, values, tmp_path, documents=1000)
+    assert found.outcome == outcome
+    assert ("no error is known, on 1 of 6 rows" in explained(F1, found)) == (outcome != "holds")
+
+
+def test_equal_seeds_are_tested_by_the_documents_if_decisions_are_known(tmp_path):
+    values = EXTREMES | {("A", x): y for x, y in ((5.0, 90), (6.0, 90), (7.0, 80), (8.0, 80))}
+    for n, outcomes in ((20, ("undetermined",) * 2), (10_000, ("fails", "holds"))):
+        for last, outcome in zip((8, 6), outcomes, strict=True):
+            claim = f"stable: {{column: A, x: [5, {last}], within: 2}}"
+            assert judged(SWEEP, claim, values, tmp_path, documents=n).outcome == outcome
+    found = judged(TABLE, "better: {columns: [A], value: 60}", values, tmp_path, documents=20)
+    assert decision(found).for_p == pytest.approx(0.6**20)
+
+
+@pytest.mark.parametrize("right", [0, 11, 20])
+@pytest.mark.parametrize("stated", [0, 60, 100])
+def test_a_stated_value_is_tested_exactly(tmp_path, right, stated):
+    claim = f"better: {{columns: [C], value: {stated}}}, among: [comp-vs-rec]"
+    values = EXTREMES | {"C": 100 * right / 20}
+    found = judged(TABLE, claim, values, tmp_path, documents=20)
+    for side, p in (("greater", decision(found).for_p), ("less", decision(found).against_p)):
+        exact = binomtest(right, 20, stated / 100, alternative=side).pvalue
+        assert p == pytest.approx(max(exact, 2.0**-20))
+
+
+def trinomial(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many of n documents the first and the second method can have right alone."""
+    b, c = np.meshgrid(np.arange(n + 1), np.arange(n + 1))
+    return b[b + c <= n], c[b + c <= n]
+
+
+def of_every_outcome(n: int, margin: float, exact: bool) -> pd.DataFrame:
+    """Return the tests of every outcome of n documents, of two single runs."""
+    outcomes = []
+    for b, c in zip(*trinomial(n), strict=True):
+        d = np.repeat([1.0, -1.0, 0.0], [b, c, n - b - c])
+        p = stats.mcnemar_p(d) if exact else (np.nan, np.nan)
+        error = paired_error([d], margin)
+        outcomes.append((d.mean() - margin, error, *p))
+    table = pd.DataFrame(outcomes, columns=["d", "error", "exact_for", "exact_against"])
+    table = table.assign(identical=False, documents=n)
+    return stats.paired_tests(table[["d"]].rename(columns={"d": NO_SEED}), table, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("margin", "exact", "level"),
+    [(0.0, True, 0.05), (0.0, False, 0.05)]
+    + [(margin, False, 0.06) for margin in (-0.5, -0.2, -0.05, 0.05, 0.2, 0.5)],
+)
+def test_few_paired_documents_hold_the_level(margin, exact, level):
+    """Of every outcome its chance is known, so the share of false claims is no estimate."""
+    for n in (1, 3, 5, 8, 12, 20, 30):
+        false = of_every_outcome(n, margin, exact).for_p <= 0.05
+        b, c = trinomial(n)
+        for alone in np.linspace(0, (1 - abs(margin)) / 2, 9):
+            second = alone + max(0.0, -margin)
+            chances = [second + margin, second, 1 - 2 * second - margin]
+            chance = multinomial.pmf(np.stack([b, c, n - b - c], 1), n, np.clip(chances, 0, 1))
+            assert chance[false].sum() <= level, (n, chances)
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 2), (5, 5), (12, 12), (50, 50), (5, 50)])
+def test_few_documents_that_differ_hold_the_level(n, m):
+    """As if two methods were scored on different documents: the variances of frame.Cell."""
+    a, b = np.arange(n + 1)[:, None] / n, np.arange(m + 1) / m
+    error = np.sqrt((n * a * (1 - a) + 2) / n**2 + (m * b * (1 - b) + 2) / m**2)
+    p = stats.one_sided_p(a - b, np.nan, 1, False, error, documents=min(n, m))[0]
+    for share in np.linspace(0, 1, 21):
+        chance = binom.pmf(n * a, n, share) * binom.pmf(m * b, m, share)
+        assert chance[p <= 0.05].sum() <= 0.05
+
+
+def test_paired_tests_are_symmetric_and_agree_with_the_exact_one():
+    for n in (1, 4, 9):
+        b, c = trinomial(n)
+        for margin, exact in ((0.0, True), (0.0, False)):
+            found = of_every_outcome(n, margin, exact).set_index([b, c])
+            swapped = found.loc[[*zip(c, b, strict=True)]]
+            assert found.for_p.to_numpy() == pytest.approx(swapped.against_p.to_numpy())
+    rng = np.random.default_rng(0)
+    for n in (10, 1000, 100_000):
+        d = rng.choice([1.0, -1.0, 0.0], n, p=[0.06, 0.04, 0.9])
+        assert paired_error([d], 0.1) == pytest.approx(paired_error([-d], -0.1))
+        b, c = int((d > 0).sum()), int((d < 0).sum())
+        exact = [binomtest(b, b + c, alternative=side).pvalue for side in ("greater", "less")]
+        assert stats.mcnemar_p(d) == pytest.approx(exact)
+        near = norm.sf(d.mean() / paired_error([d]))
+        assert near == pytest.approx((b > c) * exact[0] + (b <= c) * (1 - exact[1]), abs=0.1)
 
 
 TWO_POINTS = A_FIRST | {"A": 82 + NOISE / 10, "B": 80 - NOISE / 10}

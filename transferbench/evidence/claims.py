@@ -101,7 +101,7 @@ class ScaledRow:
     scale_max
         The largest value of a score.
     domain
-        The domain that the row shows; "" for all.
+        The domain that the row shows; None for all.
     by_documents
         False for costs and objectives, which are not of documents.
     cells
@@ -112,7 +112,7 @@ class ScaledRow:
     unit: str
     identical: list[list[str]]
     scale_max: int
-    domain: str
+    domain: str | None
     by_documents: bool
     cells: dict[str, dict[float | None, Cell]] = field(default_factory=dict)
 
@@ -181,7 +181,7 @@ class ScaledRow:
     def document_error(
         self, ours: Cell, theirs: Cell, by_seed: Mapping[int | None, float], margin: float
     ) -> dict[str, float]:
-        """Return what the choice of documents does to a difference: columns of `stats.decide`.
+        """Return what the choice of documents does to a difference.
 
         If both methods are scored on the same documents, and it is known which are right, they are
         paired. Otherwise the error is as if they were scored on different ones. A stated value has
@@ -189,10 +189,17 @@ class ScaledRow:
 
         Parameters
         ----------
-        ours, theirs, margin
-            As for `pair`.
+        ours, theirs
+            The two cells.
         by_seed
             Their differences by seed, less the margin.
+        margin
+            What the difference must exceed.
+
+        Returns
+        -------
+        dict
+            The columns error, exact_for, exact_against and documents, see `stats`.
         """
         counts = [self.documents(cell) for cell in (ours, theirs) if cell.records]
         n = min((max(documents, default=0) for documents in counts), default=0) or math.nan
