@@ -3,10 +3,13 @@
 An experiment without units makes a statement about its own rows, as a paper's table does. A row has
 two errors: that of the random starts, from the differences by seed, and that of the scored
 documents, from the differences by document (`paired_error`), if it is known. Their variances add.
-The mean of all rows has the same two: that of the rows' means by seed, and the mean of the rows'
-document errors, which no standard error of the mean exceeds, whatever documents the rows share.
-To test that at least r of n rows are ahead, multiply the r-th smallest p by n − r + 1 (Benjamini
-and Heller, Biometrics 2008). This needs no independence of the rows either.
+An error that is not known is not 0: seeds that all give the same difference show no error, and
+without that of the documents nothing is decided. docs/decisions/claims.md has the reasons.
+
+The mean of all rows has the same two errors: that of the rows' means by seed, and the mean of the
+rows' document errors, which no standard error of the mean exceeds, whatever documents the rows
+share. To test that at least r of n rows are ahead, multiply the r-th smallest p by n − r + 1
+(Benjamini and Heller, Biometrics 2008). This needs no independence of the rows either.
 
 A claim of an experiment with units generalises to units. Units are taken as independent; rows of
 one unit are not. Each unit has the mean of its rows. An average is tested by changes of the units'
@@ -18,6 +21,10 @@ no run of this seed. Its column NO_SEED is for two methods that take none. `rows
 
 error
     The standard error that the choice of documents causes, NaN if it is not known.
+exact_for, exact_against
+    Exact p over the documents, for the claim and against it; NaN if only the error is known.
+documents
+    Number of scored documents, NaN if it is not known or if costs are compared.
 identical
     True if the two methods have the same values on every row of the experiment.
 n_pairs
@@ -39,6 +46,10 @@ if TYPE_CHECKING:
 
 #: Significance level.
 ALPHA = 0.05
+#: Documents that are added for each method, so that no error is 0.
+ADDED_DOCUMENTS = 2
+#: Differences by seed that differ less are the same but for rounding.
+ROUNDING = 1e-9
 #: Number of changes of signs: all for up to 16 units, random ones for more.
 MAX_FLIPS = 2**16
 #: Columns of `differences` in place of a seed: for methods without seeds, and for a mean over rows
@@ -55,38 +66,54 @@ CONTRARY: dict[Extent, Extent] = {
 }  # fmt: skip
 
 
-def one_sided_p(mean: Any, spread: Any, n: Any, has_seeds: Any, error: Any) -> tuple[Any, Any, Any]:
+def one_sided_p(
+    mean: Any,
+    spread: Any,
+    n: Any,
+    has_seeds: Any,
+    error: Any,
+    exact: Any = math.nan,
+    documents: Any = math.nan,
+) -> tuple[Any, Any, Any]:
     """Return the one-sided p of means above 0: the one that decides, over seeds, over documents.
 
-    Over the seeds it is a paired t-test, over the documents a normal test. If both errors are
-    known, a third test has the sum of both variances and Welch's degrees of freedom: with errors of
-    one size, each of the two tests alone could hold for 1 in 10 untrue claims at the level of 5 per
-    cent. The largest p decides; it is 1 if none is known. Arguments and values are arrays of one
-    shape, or numbers.
+    Over the seeds it is a paired t-test, over the documents an exact or else a normal test. If both
+    errors are known, a third test has the sum of both variances and Welch's degrees of freedom:
+    with errors of one size, each of the two tests alone could hold for 1 in 10 untrue claims at the
+    level of 5 per cent. The largest p decides; it is 1 if none is known. With k documents it is at
+    least 2⁻ᵏ, as over units. Arguments and values are arrays of one shape, or numbers.
 
     Parameters
     ----------
     mean, spread, n
-        Mean of the differences by seed, its standard error, and the number of seeds.
+        Mean of the differences by seed, its standard error, NaN if it is not known, and the number
+        of seeds.
     has_seeds
-        False if neither method takes a seed: p over the seeds is then NaN. With a single seed it is
-        1, as its error is not known.
+        False if neither method takes a seed. The p over the seeds is NaN without seeds, and for
+        several seeds that show no spread. With a single seed it is 1.
     error
         Standard error that the choice of documents causes; NaN if it is not known.
+    exact
+        Exact p over the documents; NaN if only the error is known.
+    documents
+        Number of documents; NaN if it is not known.
     """
     from scipy.special import ndtr, stdtr
 
-    mean, spread, n, error = (np.asarray(number, float) for number in (mean, spread, n, error))
+    mean, spread, n, error, exact, documents = (
+        np.asarray(number, float) for number in (mean, spread, n, error, exact, documents)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
-        without_error = np.where(mean > 0, 0.0, 1.0)
-        p_seeds = np.where(spread > 0, stdtr(n - 1, -mean / spread), without_error)
-        p_seeds = np.where(n > 1, p_seeds, np.where(has_seeds, 1.0, np.nan))
-        p_documents = np.where(error == 0, without_error, ndtr(-mean / error))
+        single = np.where((n == 1) & np.asarray(has_seeds), 1.0, np.nan)
+        p_seeds = np.where(spread > 0, stdtr(n - 1, -mean / spread), single)
+        p_documents = np.where(error > 0, ndtr(-mean / error), np.nan)
+        p_documents = np.where(np.isnan(exact), p_documents, exact)
         variance = spread**2 + error**2
         p_both = stdtr((n - 1) * (variance / spread**2) ** 2, -mean / np.sqrt(variance))
-        p_both = np.where((n > 1) & (spread > 0) & (error > 0), p_both, np.nan)
+        p_both = np.where((spread > 0) & (error > 0), p_both, np.nan)
     largest = np.fmax(np.fmax(p_seeds, p_documents), p_both)
-    return np.where(np.isnan(largest), 1.0, largest), p_seeds, p_documents
+    largest = np.where(np.isnan(largest), 1.0, np.fmax(largest, np.exp2(-documents)))
+    return largest, p_seeds, p_documents
 
 
 @dataclass(frozen=True)
@@ -119,7 +146,8 @@ class PairedTest:
     def p_two_sided(self) -> float:
         """The p of a difference in either direction."""
         n, mean, has_seeds = len(self.differences), self.mean, self.seeds != (None,)
-        spread = stdev(self.differences) / math.sqrt(n) if n > 1 else 0.0
+        varies = max(self.differences) - min(self.differences) > ROUNDING
+        spread = stdev(self.differences) / math.sqrt(n) if varies else math.nan
         sides = (one_sided_p(m, spread, n, has_seeds, self.error)[0] for m in (mean, -mean))
         return min(2 * float(min(sides)), 1.0)
 
@@ -143,14 +171,15 @@ def paired_tests(differences: pd.DataFrame, rows: pd.DataFrame, matters: float) 
         against_documents, NaN if they are not known.
     """
     mean, n = differences.mean(axis=1), differences.count(axis=1)
-    # The computed deviation of equal numbers may be above 0.
-    constant = differences.max(axis=1) == differences.min(axis=1)
-    spread = differences.sem(axis=1).mask(constant, 0.0)
+    spread = seeds_error(differences)
     has_seeds = differences.drop(columns=NO_SEED, errors="ignore").notna().any(axis=1)
     undecided = rows["identical"] | (mean.abs() < matters)
     tests = rows.assign(mean=mean, n=n)
     for side, sign in SIDES.items():
-        p, seeds, documents = one_sided_p(sign * mean, spread, n, has_seeds, rows["error"])
+        p, seeds, documents = one_sided_p(
+            sign * mean, spread, n, has_seeds, rows["error"], rows[f"exact_{side}"],
+            rows["documents"],
+        )  # fmt: skip
         p = np.where(undecided, 1.0, p)
         tests[f"{side}_p"] = p
         tests[f"{side}_seeds"] = np.where(p < 1, seeds, np.nan)
@@ -158,13 +187,24 @@ def paired_tests(differences: pd.DataFrame, rows: pd.DataFrame, matters: float) 
     return tests
 
 
+def seeds_error(differences: pd.DataFrame) -> pd.Series:
+    """Return the standard error of the mean over the seeds of each row; NaN if it is not known.
+
+    It is not known for a single difference, nor if all are the same: then the seeds may be without
+    effect, and are one run.
+    """
+    same = differences.max(axis=1) - differences.min(axis=1) <= ROUNDING
+    return differences.sem(axis=1).mask(same)
+
+
 def average(
     differences: pd.DataFrame, rows: pd.DataFrame, by: list[str]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return both frames for the mean over several rows.
 
-    The mean is by seed, for the seeds that all rows have; without such a seed there is a single
-    difference. Rows may share documents, so the error is the mean of their errors.
+    The mean is by seed, for the seeds that all rows have. Without such a seed there is a single
+    difference, and also if a row has no known error. Rows may share documents, so the error is the
+    mean of their errors, and the number of documents is the largest one.
 
     Parameters
     ----------
@@ -176,13 +216,19 @@ def average(
     groups = rows.groupby(level=by, sort=False)
     by_seed = differences.drop(columns=NO_COMMON_SEED, errors="ignore")
     seeds = by_seed.groupby(level=by, sort=False)
-    in_common = seeds.count().eq(groups.size(), axis=0)
+    unknown = seeds_error(differences).isna() & rows["error"].isna()
+    known = ~unknown.groupby(level=by, sort=False).any()
+    in_common = seeds.count().eq(groups.size(), axis=0).mul(known, axis=0)
     means = seeds.mean().where(in_common)
     of_means = differences.mean(axis=1).groupby(level=by, sort=False).mean()
     means[NO_COMMON_SEED] = of_means.mask(in_common.any(axis=1))
     # pandas ignores NaN in a mean, but the mean is unknown if the error of one row is.
     errors = rows["error"].fillna(np.inf).groupby(level=by, sort=False).mean()
-    averaged = groups.agg(identical=("identical", "all"), n_pairs=("n_pairs", "max"))
+    averaged = groups.agg(
+        identical=("identical", "all"), n_pairs=("n_pairs", "max"), documents=("documents", "max")
+    )
+    for exact in ("exact_for", "exact_against"):  # no exact test is known for a mean over rows
+        averaged[exact] = groups[exact].first().where(groups.size() == 1)
     return means, averaged.assign(error=errors.replace(np.inf, np.nan))
 
 
@@ -257,11 +303,12 @@ def _over_units(tests: pd.DataFrame, extent: Extent, matters: float, side: str) 
     return decisive.assign(**{f"{side}_seeds": np.nan, f"{side}_documents": np.nan})
 
 
-def paired_error(differences: Sequence[np.ndarray]) -> float:
+def paired_error(differences: Sequence[np.ndarray], margin: float = 0.0) -> float:
     """Return the standard error of a mean difference that the choice of documents causes.
 
-    For two methods that are right or wrong, their test is McNemar's with the correction of Bonett
-    and Price: one document is added for each method. So it holds its level if few documents differ.
+    For two methods that are right or wrong, b documents for the first and c for the second one, it
+    makes the test McNemar's with two documents added for each method: z = (b − c) / √(b + c + 4).
+    So the error is never 0, and the test holds its level from one document on.
 
     Parameters
     ----------
@@ -269,14 +316,56 @@ def paired_error(differences: Sequence[np.ndarray]) -> float:
         A vector (n,) for each domain, with a value from −1 to 1 for each document: the share of
         seeds in which the first method is right less that of the second one. Domains weigh equally
         and share no document.
+    margin
+        What the mean difference is tested to exceed. The variance is that about the margin; that of
+        a mean which equals the margin, if it is larger.
 
     References
     ----------
-    Q. McNemar, Psychometrika 12 (1947). D. G. Bonett and R. M. Price, Journal of Educational and
-    Behavioral Statistics 37 (2012).
+    Q. McNemar, Psychometrika 12 (1947). Added documents: A. Agresti and B. Caffo, The American
+    Statistician 54 (2000); D. G. Bonett and R. M. Price, Journal of Educational and Behavioral
+    Statistics 37 (2012).
     """
-    added = [np.append(of_domain, (1.0, -1.0)) for of_domain in differences]
-    return math.sqrt(sum(domain.var(ddof=1) / len(domain) for domain in added)) / len(added)
+    excess = fmean(float(domain.mean()) for domain in differences) - margin
+    about_margin = excess**2 + max(0.0, 2 * margin * excess)
+    variances = [
+        ((domain.var() + about_margin) * len(domain) + 2 * ADDED_DOCUMENTS) / len(domain) ** 2
+        for domain in differences
+    ]
+    return math.sqrt(sum(variances)) / len(variances)
+
+
+def binomial_p(right: float, n: int, p: float) -> tuple[float, float]:
+    """Return the exact p that more than a share p of documents is right, and that less is.
+
+    Parameters
+    ----------
+    right
+        How many are right. A mean over seeds is rounded to the less favourable number.
+    n
+        Number of documents.
+    p
+        The share.
+    """
+    from scipy.stats import binomtest
+
+    least, most = math.floor(right + ROUNDING), math.ceil(right - ROUNDING)
+    return (
+        float(binomtest(least, n, p, alternative="greater").pvalue),
+        float(binomtest(most, n, p, alternative="less").pvalue),
+    )
+
+
+def mcnemar_p(differences: np.ndarray) -> tuple[float, float]:
+    """Return McNemar's exact p that the first of two methods is right more often, and less often.
+
+    Parameters
+    ----------
+    differences
+        Values (n,): 1 if the first method alone is right, −1 if the second one alone is, else 0.
+    """
+    first, both = int((differences > 0).sum()), int((differences != 0).sum())
+    return binomial_p(first, both, 0.5) if both else (1.0, 1.0)
 
 
 def sign_flip_p(values: np.ndarray) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_runs import cells_of, write_runs
-from scipy.stats import norm, t, ttest_1samp
+from scipy.stats import binom, binomtest, multinomial, norm, t, ttest_1samp
 from small_experiment import GOOD
 
 from transferbench import experiments, stats
@@ -51,7 +51,8 @@ def runs(
 ):
     """Runs of {(row, column) or column, with x in a sweep: per cent at each seed, or one}.
 
-    Other fields of the records of a column follow as arguments, by column.
+    Seconds of A vary a little. Other fields of the records of a column follow as arguments, by
+    column, or a function of the seed that returns them.
     """
     counts = {"target": documents} if documents else {}
 
@@ -62,9 +63,10 @@ def runs(
             return found
         value = float(np.broadcast_to(found, 3)[run.seed or 0])
         metrics = {"target": {"accuracy": value / 100, "f1": value / 100}}
-        took = (seconds or {}).get(column, 1.0)
+        took = (seconds or {}).get(column, 1.0) + 1e-3 * (run.seed or 0) * (column == "A")
+        other = more.get(column, {})
         fields = {"metrics": metrics, "seconds": took, "documents": counts}
-        return fields | more.get(column, {})
+        return fields | (other(run.seed) if callable(other) else other)
 
     return write_runs(tmp_path, experiments.read(text, PATH), outcome)
 
@@ -84,9 +86,9 @@ def decision(found: claims.ClaimResult):
     return next(found.decisions.itertuples())
 
 
-A_FIRST = {"A": 90 + NOISE, "B": 80 + NOISE, "C": 70, "K": 99}
-ONE_LOST = A_FIRST | {("rec-vs-sci", "B"): 95 + NOISE}
-THREE_LOST = A_FIRST | {(row, "B"): 95 + NOISE for row in TASKS[:3]}
+A_FIRST = {"A": 90 + NOISE, "B": 80 + 1.01 * NOISE, "C": 70, "K": 99}
+ONE_LOST = A_FIRST | {("rec-vs-sci", "B"): 95 + 1.01 * NOISE}
+THREE_LOST = A_FIRST | {(row, "B"): 95 + 1.01 * NOISE for row in TASKS[:3]}
 NOISY = A_FIRST | {("rec-vs-sci", "B"): 90 + 2 * NOISE[::-1]}
 
 
@@ -138,8 +140,8 @@ def test_outcomes_of_a_table(tmp_path, claim, values, outcome):
 )
 def test_outcomes_of_a_figure(tmp_path, claim, outcome):
     values = {
-        ("A", 5.0): 90 + NOISE, ("A", 6.0): 91 + NOISE, ("A", 7.0): 90.5 + NOISE,
-        ("A", 8.0): 60 + NOISE, "C": 70,
+        ("A", 5.0): 90 + NOISE, ("A", 6.0): 91 + 1.01 * NOISE, ("A", 7.0): 90.5 + 1.02 * NOISE,
+        ("A", 8.0): 60 + 1.03 * NOISE, "C": 70,
     }  # fmt: skip
     assert judged(SWEEP, claim, values, tmp_path).outcome == outcome
 
@@ -161,7 +163,7 @@ def test_the_documents_are_the_same_at_every_x(tmp_path):
     values = {("A", x): y + NOISE / 100 for x, y in ((5.0, 80), (6.0, 80), (7.0, 82), (8.0, 82))}
     claim = "higher: {column: A, at: [7, 8], than: [5, 6]}"
     found = judged(SWEEP, claim, values | {"C": 7}, tmp_path, documents=1000)
-    error = np.sqrt((0.8 * 0.2 + 0.82 * 0.18) / 1000)
+    error = np.sqrt((0.8 * 0.2 + 0.82 * 0.18) / 1000 + (2 + 2) / 1000**2)
     p = decision(found).for_documents
     assert p == pytest.approx(norm.sf(0.02 / error), rel=1e-3)
 
@@ -181,8 +183,11 @@ def test_values_without_a_logarithm_are_not_compared(tmp_path):
     )
     claim = "stable: {column: A, x: [1, 2], within: 1}"
     for last, outcome in ((2.0, "holds"), (0.0, "undetermined")):
-        curve = {"A": {"curve": {"target": (0.5, 0.5)}, "trace": (2.1, last)}}
-        found = judged(text, claim, {"A": 90 + NOISE, "C": 70}, tmp_path, **curve)
+
+        def curve(seed, last=last):
+            return {"curve": {"target": (0.5, 0.5)}, "trace": (2.1 + 0.01 * seed, last)}
+
+        found = judged(text, claim, {"A": 90 + NOISE, "C": 70}, tmp_path, A=curve)
         assert found.outcome == outcome
     assert found.reason.endswith("a value that is not above 0 has no logarithm")
 
@@ -236,7 +241,7 @@ def frames(rows: list[dict]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the frames of rows with their differences and, where it matters, other fields."""
     known = [
         {"comparison": "A over B", "row": i, "unit": i, "error": np.nan, "identical": False,
-         "n_pairs": 1} | row
+         "n_pairs": 1, "documents": np.nan, "exact_for": np.nan, "exact_against": np.nan} | row
         for i, row in enumerate(rows)
     ]  # fmt: skip
     frame = pd.DataFrame(known).set_index(["comparison", "unit", "row"])
@@ -256,9 +261,11 @@ def test_p_over_seeds_is_the_paired_t_test(extent):
     assert decided([{"d": differences}], extent) == pytest.approx(sides)
     assert PairedTest("r", differences).p_two_sided == pytest.approx(2 * min(sides))
     assert decided([{"d": (0.1,)}], extent) == (1, 1)
-    assert decided([{"d": (0.1, 0.1, 0.1)}], extent) == (0, 1)
+    # Equal seeds show no error, also if their differences are equal but for rounding.
+    assert decided([{"d": (0.1, 0.1, 0.1)}], extent) == (1, 1)
+    assert decided([{"d": (0.9 - 0.8, 0.8 - 0.7, 0.7 - 0.6)}], extent) == (1, 1)
     assert PairedTest("r", (0.1,)).p_two_sided == 1
-    assert PairedTest("r", (0.1, 0.1)).p_two_sided == 0
+    assert PairedTest("r", (0.1, 0.1)).p_two_sided == 1
 
 
 def test_only_seeds_that_all_rows_have_are_averaged():
@@ -363,7 +370,7 @@ def test_methods_without_seeds_are_tested_by_the_documents(tmp_path, claim, outc
     found = judged(TABLE, claim, values, tmp_path, documents=500)
     assert found.outcome == outcome
     p = decision(found)
-    error = np.sqrt((0.7 * 0.3 + 0.6 * 0.4) / 500)
+    error = np.sqrt((0.7 * 0.3 + 0.6 * 0.4) / 500 + (2 + 2) / 500**2)
     factor = 6 if "some" in claim and outcome == "holds" else 1
     expected = factor * norm.sf(0.1 / error)
     assert outcome == "fails" or p.for_p == p.for_documents == pytest.approx(expected)
@@ -393,7 +400,8 @@ def test_paired_documents_hold_the_level(seeds, differ):
         difference = a * 1.0 - b
         errors.append(paired_error([difference.mean(0)]))
         differences.append(difference.mean(1))
-    known = pd.DataFrame({"error": errors, "identical": False})
+    known = pd.DataFrame({"error": errors, "identical": False, "documents": 200})
+    known = known.assign(exact_for=np.nan, exact_against=np.nan)
     tests = stats.paired_tests(pd.DataFrame(differences, columns=numbers), known, 0.0)
     false = tests.for_p <= 0.05
     assert np.mean(false) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 1000)
@@ -425,8 +433,172 @@ def test_methods_scored_on_the_same_documents_are_paired(tmp_path, change, outco
         TABLE, "better: {columns: [C], over: [K]}", values, tmp_path, documents=400, **more
     )
     if not change:
-        error = np.sqrt(((14 + 2 + 2) / 402 - (12 / 402) ** 2) / 401)
-        assert decision(found).for_documents == pytest.approx(norm.sf(0.03 / error))
+        assert decision(found).for_documents == pytest.approx(binomtest(14, 16).pvalue / 2)
+
+
+F1 = TABLE.replace("metric: accuracy", "metric: f1")
+MIB = TABLE.replace("metric: accuracy", "metric: peak_mib")
+#: Deterministic columns that are right and wrong on every document, and seeds that are all equal.
+EXTREMES = {"A": 100, "B": 50, "C": 100, "K": 0}
+
+
+def decisions_of(n: int, **right: int) -> dict[str, dict]:
+    """Return the decisions of columns that are right on the first documents of n."""
+    return {name: {"right": {"target": pack(np.arange(n) < k)}} for name, k in right.items()}
+
+
+@pytest.mark.parametrize(
+    ("n", "rows"), [(1, "every"), (2, "average"), (2, "most"), (4, "every"), (4, "some")]
+)
+@pytest.mark.parametrize(
+    ("claim", "text", "paired"),
+    [
+        ("columns: [C], value: 60", TABLE, False),
+        ("columns: [C], value: 20", TABLE, False),
+        ("columns: [K], value: 99", TABLE, False),
+        ("columns: [A], value: 60", TABLE, False),
+        ("columns: [C], over: [K]", TABLE, False),
+        ("columns: [C], over: [K], by: -50", TABLE, False),
+        ("columns: [C], over: [K]", TABLE, True),
+        ("columns: [K], over: [C], fewer_errors: 0.5", TABLE, True),
+        ("columns: [A], over: [B]", F1, False),
+    ],
+)
+def test_fewer_than_five_documents_prove_nothing(tmp_path, n, rows, claim, text, paired):
+    more = decisions_of(n, C=n, K=0) if paired else {}
+    values = EXTREMES | ({"B": 50 + NOISE} if text == F1 else {})
+    claim = f"better: {{{claim}, rows: {rows}}}"
+    found = judged(text, claim, values, tmp_path, documents=n, **more)
+    assert found.outcome == "undetermined"
+    assert min(decision(found).for_p, decision(found).against_p) >= 2.0**-n
+    documents = "1 document" if n == 1 else f"{n} documents"
+    assert f"On {documents} p ≥ {2.0**-n:.3g}, which decides nothing: " in explained(text, found)
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "values"),
+    [
+        ("better: {columns: [A], over: [B]}", F1, {}),
+        ("better: {columns: [A], value: 60}", F1, {}),
+        ("better: {columns: [C], over: [B]}", F1, {}),
+        ("better: {columns: [A], over: [B], rows: average}", F1, {}),
+        ("better: {columns: [A], over: [B]}", F1, {"A": [90, 80, 70], "B": [80, 70, 60]}),
+        ("better: {columns: [B], over: [C], times: 2}", COST, {}),
+        ("better: {columns: [B], value: 9}", COST, {}),
+        ("better: {columns: [B], over: [C]}", MIB, {}),
+        ("stable: {column: A, x: [5, 8], within: 2}", SWEEP, {}),
+        ("stable: {column: A, x: [5, 6], within: 2}", SWEEP, {}),
+        ("higher: {column: A, at: [5, 6], than: [7, 8]}", SWEEP, {}),
+    ],
+)
+def test_equal_seeds_prove_nothing(tmp_path, claim, text, values):
+    """They may be one run. The error of the documents is not known for these measures."""
+    text = text.replace("metric: accuracy", "metric: f1")
+    steps = {("A", x): y for x, y in ((5.0, 90), (6.0, 90), (7.0, 50), (8.0, 50))}
+    more = {name: {"peak_mib": mib} for name, mib in (("B", 100.0), ("C", 500.0))}
+    seconds = {"B": 1.0, "C": 9.0}
+    values = EXTREMES | steps | values
+    found = judged(text, claim, values, tmp_path, documents=1000, seconds=seconds, **more)
+    p = decision(found)
+    assert (found.outcome, p.for_p, p.against_p) == ("undetermined", 1, 1)
+    assert "All seeds give the same difference, so no error is known: " in explained(text, found)
+
+
+@pytest.mark.parametrize(
+    ("rows", "outcome"), [("every", "undetermined"), ("average", "undetermined"), ("some", "holds")]
+)
+def test_a_row_without_a_known_error_leaves_that_of_the_mean_unknown(tmp_path, rows, outcome):
+    values = EXTREMES | {(row, "B"): 50 + NOISE for row in TASKS[1:]}
+    claim = f"better: {{columns: [A], over: [B], rows: {rows}}}"
+    found = judged(F1, claim, values, tmp_path, documents=1000)
+    assert found.outcome == outcome
+    assert ("no error is known, on 1 of 6 rows" in explained(F1, found)) == (outcome != "holds")
+
+
+def test_equal_seeds_are_tested_by_the_documents_if_decisions_are_known(tmp_path):
+    values = EXTREMES | {("A", x): y for x, y in ((5.0, 90), (6.0, 90), (7.0, 80), (8.0, 80))}
+    for n, outcomes in ((20, ("undetermined",) * 2), (10_000, ("fails", "holds"))):
+        for last, outcome in zip((8, 6), outcomes, strict=True):
+            claim = f"stable: {{column: A, x: [5, {last}], within: 2}}"
+            assert judged(SWEEP, claim, values, tmp_path, documents=n).outcome == outcome
+    found = judged(TABLE, "better: {columns: [A], value: 60}", values, tmp_path, documents=20)
+    assert decision(found).for_p == pytest.approx(0.6**20)
+
+
+@pytest.mark.parametrize("right", [0, 11, 20])
+@pytest.mark.parametrize("stated", [0, 60, 100])
+def test_a_stated_value_is_tested_exactly(tmp_path, right, stated):
+    claim = f"better: {{columns: [C], value: {stated}}}, among: [comp-vs-rec]"
+    values = EXTREMES | {"C": 100 * right / 20}
+    found = judged(TABLE, claim, values, tmp_path, documents=20)
+    for side, p in (("greater", decision(found).for_p), ("less", decision(found).against_p)):
+        exact = binomtest(right, 20, stated / 100, alternative=side).pvalue
+        assert p == pytest.approx(max(exact, 2.0**-20))
+
+
+def trinomial(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many of n documents the first and the second method can have right alone."""
+    b, c = np.meshgrid(np.arange(n + 1), np.arange(n + 1))
+    return b[b + c <= n], c[b + c <= n]
+
+
+def of_every_outcome(n: int, margin: float, exact: bool) -> pd.DataFrame:
+    """Return the tests of every outcome of n documents, of two single runs."""
+    outcomes = []
+    for b, c in zip(*trinomial(n), strict=True):
+        d = np.repeat([1.0, -1.0, 0.0], [b, c, n - b - c])
+        p = stats.mcnemar_p(d) if exact else (np.nan, np.nan)
+        error = paired_error([d], margin)
+        outcomes.append((d.mean() - margin, error, *p))
+    table = pd.DataFrame(outcomes, columns=["d", "error", "exact_for", "exact_against"])
+    table = table.assign(identical=False, documents=n)
+    return stats.paired_tests(table[["d"]].rename(columns={"d": NO_SEED}), table, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("margin", "exact", "level"),
+    [(0.0, True, 0.05), (0.0, False, 0.05)]
+    + [(margin, False, 0.06) for margin in (-0.5, -0.2, -0.05, 0.05, 0.2, 0.5)],
+)
+def test_few_paired_documents_hold_the_level(margin, exact, level):
+    """Of every outcome its chance is known, so the share of false claims is no estimate."""
+    for n in (1, 3, 5, 8, 12, 20, 30):
+        false = of_every_outcome(n, margin, exact).for_p <= 0.05
+        b, c = trinomial(n)
+        for alone in np.linspace(0, (1 - abs(margin)) / 2, 9):
+            second = alone + max(0.0, -margin)
+            chances = [second + margin, second, 1 - 2 * second - margin]
+            chance = multinomial.pmf(np.stack([b, c, n - b - c], 1), n, np.clip(chances, 0, 1))
+            assert chance[false].sum() <= level, (n, chances)
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 2), (5, 5), (12, 12), (50, 50), (5, 50)])
+def test_few_documents_that_differ_hold_the_level(n, m):
+    """As if two methods were scored on different documents: the variances of frame.Cell."""
+    a, b = np.arange(n + 1)[:, None] / n, np.arange(m + 1) / m
+    error = np.sqrt((n * a * (1 - a) + 2) / n**2 + (m * b * (1 - b) + 2) / m**2)
+    p = stats.one_sided_p(a - b, np.nan, 1, False, error, documents=min(n, m))[0]
+    for share in np.linspace(0, 1, 21):
+        chance = binom.pmf(n * a, n, share) * binom.pmf(m * b, m, share)
+        assert chance[p <= 0.05].sum() <= 0.05
+
+
+def test_paired_tests_are_symmetric_and_agree_with_the_exact_one():
+    for n in (1, 4, 9):
+        b, c = trinomial(n)
+        for margin, exact in ((0.0, True), (0.0, False)):
+            found = of_every_outcome(n, margin, exact).set_index([b, c])
+            swapped = found.loc[[*zip(c, b, strict=True)]]
+            assert found.for_p.to_numpy() == pytest.approx(swapped.against_p.to_numpy())
+    rng = np.random.default_rng(0)
+    for n in (10, 1000, 100_000):
+        d = rng.choice([1.0, -1.0, 0.0], n, p=[0.06, 0.04, 0.9])
+        assert paired_error([d], 0.1) == pytest.approx(paired_error([-d], -0.1))
+        b, c = int((d > 0).sum()), int((d < 0).sum())
+        exact = [binomtest(b, b + c, alternative=side).pvalue for side in ("greater", "less")]
+        assert stats.mcnemar_p(d) == pytest.approx(exact)
+        near = norm.sf(d.mean() / paired_error([d]))
+        assert near == pytest.approx((b > c) * exact[0] + (b <= c) * (1 - exact[1]), abs=0.1)
 
 
 TWO_POINTS = A_FIRST | {"A": 82 + NOISE / 10, "B": 80 - NOISE / 10}
@@ -440,7 +612,7 @@ def test_the_variances_of_seeds_and_documents_add(tmp_path):
     p = decision(found)
     mean = np.mean
     a, b = (np.array(TWO_POINTS[name]) / 100 for name in "AB")
-    error = np.sqrt(mean(a * (1 - a) / 1000) + mean(b * (1 - b) / 1000))
+    error = np.sqrt(mean(a * (1 - a) / 1000) + mean(b * (1 - b) / 1000) + (2 + 2) / 1000**2)
     assert p.for_documents == pytest.approx(norm.sf(0.02 / error))
     assert p.for_seeds == pytest.approx(ttest_1samp(a - b, 0, alternative="greater").pvalue)
     seeds = np.var(a - b, ddof=1) / 3
@@ -457,7 +629,7 @@ def test_the_documents_are_tested_for_accuracy_and_between_methods_alone(tmp_pat
     found = judged(f1, claim, TWO_POINTS, tmp_path, documents=100)
     assert found.outcome == "holds"
     assert np.isnan(decision(found).for_documents)
-    values = {("A", x): 90 + NOISE / 10 for x in (5.0, 6.0, 7.0, 8.0)} | {"C": 7}
+    values = {("A", x): 90 + x * NOISE / 50 for x in (5.0, 6.0, 7.0, 8.0)} | {"C": 7}
     claim = "stable: {column: A, x: [5, 8], within: 2}"
     assert judged(SWEEP, claim, values, tmp_path, documents=100).outcome == "holds"
     values[("A", 8.0)] = 92 + NOISE[::-1] / 10
@@ -502,7 +674,7 @@ def test_an_average_is_the_mean_over_the_rows_with_its_margin(tmp_path):
     by_seed = (5 * (11 + NOISE / 2) + 5 + 2 * NOISE) / 6 - 9
     a, b = (np.array([0.9 + NOISE / 100] * 6), np.array([0.79 + NOISE / 200] * 6))
     b[3] = 0.85 - NOISE / 100
-    errors = np.sqrt((a * (1 - a) + b * (1 - b)).mean(axis=1) / 10**6)
+    errors = np.sqrt((a * (1 - a) + b * (1 - b)).mean(axis=1) / 10**6 + (2 + 2) / 10**12)
     p = decision(found)
     assert p.for_seeds == pytest.approx(ttest_1samp(by_seed, 0, alternative="greater").pvalue)
     # Rows may share their documents: the error of the mean is at most the mean of the errors.
@@ -514,8 +686,9 @@ def test_the_printed_p_is_the_one_that_decided(tmp_path):
     values = A_FIRST | {
         (row, "A"): 81 + i + (5 - i) * NOISE[[1, 2, 0]] for i, row in enumerate(TASKS)
     }
-    by_row = [ttest_1samp(values[row, "A"] - 80 - NOISE, 0).pvalue / 2 for row in TASKS]
-    of_mean = ttest_1samp(np.mean([values[row, "A"] - 80 - NOISE for row in TASKS], 0), 0)
+    b = values["B"]
+    by_row = [ttest_1samp(values[row, "A"] - b, 0).pvalue / 2 for row in TASKS]
+    of_mean = ttest_1samp(np.mean([values[row, "A"] - b for row in TASKS], 0), 0)
     of_mean = of_mean.pvalue / 2
     claim = "better: {columns: [A], over: [B], rows: %s}"
     for rows, p in (
@@ -627,7 +800,7 @@ def test_most_of_a_few_rows_are_counted_by_the_seeds(tmp_path, lost, outcome):
     """No permutation of four rows is significant; their own tests are."""
     text = "".join(line + "\n" for line in TABLE.splitlines() if "rec-vs-talk: {" not in line)
     text = text.replace("  sci-vs-talk: {task: gtl/sci-vs-talk}\n", "")
-    values = A_FIRST | {(row, "B"): 95 + NOISE for row in TASKS[:lost]}
+    values = A_FIRST | {(row, "B"): 95 + 1.01 * NOISE for row in TASKS[:lost]}
     claim = "better: {columns: [A], over: [B], rows: most}"
     found = judged(text, claim, values, tmp_path)
     assert len(found.tests) == 4

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from made_runs import cells_of, write_runs
@@ -11,7 +13,9 @@ import transferbench
 from transferbench import experiments
 from transferbench.errors import UserError
 from transferbench.evidence.frame import (
+    Cell,
     observations,
+    standard_error,
     summarise,
     to_observations_frame,
 )
@@ -65,9 +69,20 @@ def test_the_variance_of_an_accuracy_is_that_of_its_documents(tmp_path):
     assert {cell.column: cell.std for cell in cells}["NMF"] == pytest.approx(5)  # 70, 75, 80
     found = {cell.column: cell.variance for cell in cells}
     # The mean over two domains, in per cent.
-    by_seed = [(100**2) * (p * (1 - p) / 100 + 0.09 / 400) / 4 for p in (0.5, 0.6, 0.7)]
+    added = 2 / 100**2 + 2 / 400**2  # two documents of each domain
+    by_seed = [(100**2) * (p * (1 - p) / 100 + 0.09 / 400 + added) / 4 for p in (0.5, 0.6, 0.7)]
     assert found["LG"] == pytest.approx(by_seed[0])
     assert found["NMF"] == pytest.approx(np.mean(by_seed))
+
+
+def test_equal_seeds_make_no_difference_close():
+    """A spread of 0 widens no verdict: only the published value's own error does."""
+    cell = Cell(
+        row="r", column="c", metric="f1", mean=80.0, published=81.0, tolerance=0.5,
+        error=standard_error({0: 80.0, 1: 80.0}), runs=2, planned=2,
+    )  # fmt: skip
+    assert (cell.se, cell.verdict) == (0, "worse")
+    assert replace(cell, published_error=1.0).verdict == "close"
 
 
 def test_results_make_the_values_of_the_published_table():

@@ -6,12 +6,13 @@ on some row holds if one row's test is significant; it fails if every row shows 
 claim on most rows holds if the tests of more than half of the rows are significant. A claim on
 their average holds if the test of the mean is significant. If the rows have units, both are tested
 over the units. Where one of several tests is enough, they share the significance level. A
-difference that is smaller than what matters, one without a known error, and one between identical
-columns decide nothing. Otherwise, or if runs are missing, the claim is undetermined.
+difference that is smaller than what matters, one without a known error (a single run, or seeds that
+show no spread), one on fewer than five documents, and one between identical columns decide nothing.
+Otherwise, or if runs are missing, the claim is undetermined.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import product
@@ -30,7 +31,7 @@ from transferbench.experiments.schema import Better, Claim, Higher, Span, Stable
 from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
 from transferbench.runs import store
 from transferbench.runs.record import CorrectDocuments
-from transferbench.stats import ALPHA, NO_SEED, Extent, paired_error
+from transferbench.stats import ALPHA, NO_SEED, ROUNDING, Extent
 
 Outcome = Literal["holds", "fails", "undetermined"]
 ROWS = {
@@ -99,6 +100,10 @@ class ScaledRow:
         Groups of columns that are the same on every row of the experiment.
     scale_max
         The largest value of a score.
+    domain
+        The domain that the row shows; None for all.
+    by_documents
+        False for costs and objectives, which are not of documents.
     cells
         Cells by column and x; x is None in a table and for level lines.
     """
@@ -107,6 +112,8 @@ class ScaledRow:
     unit: str
     identical: list[list[str]]
     scale_max: int
+    domain: str | None
+    by_documents: bool
     cells: dict[str, dict[float | None, Cell]] = field(default_factory=dict)
 
     def at(self, column: str, span: Span | None) -> dict[float | None, Cell]:
@@ -160,24 +167,76 @@ class ScaledRow:
         reason = "" if by_seed else "no seed in common"
         if any(map(math.isnan, by_seed.values())):
             reason = "a value that is not above 0 has no logarithm"
-        right, other = (
-            _mean([cell.right.get(seed, cell.right.get(None, {})) for seed in by_seed])
-            for cell in (ours, theirs)
-        )
-        error = math.sqrt(ours.variance + theirs.variance)  # as if the documents were different
-        if right and right.keys() == other.keys():
-            error = self.scale_max * paired_error([right[key] - other[key] for key in right])
         return {
             "comparison": comparison,
             "unit": self.unit or self.label,
             "row": self.label,
             "by_seed": {NO_SEED if seed is None else seed: d for seed, d in by_seed.items()},
-            "error": error,
             "identical": False,
             "n_pairs": 1,
             "published": math.nan,
             "missing": ours.reason or theirs.reason or reason,
+        } | self.document_error(ours, theirs, by_seed, margin)
+
+    def document_error(
+        self, ours: Cell, theirs: Cell, by_seed: Mapping[int | None, float], margin: float
+    ) -> dict[str, float]:
+        """Return what the choice of documents does to a difference.
+
+        If both methods are scored on the same documents, and it is known which are right, they are
+        paired. Otherwise the error is as if they were scored on different ones. A stated value has
+        no error.
+
+        Parameters
+        ----------
+        ours, theirs
+            The two cells.
+        by_seed
+            Their differences by seed, less the margin.
+        margin
+            What the difference must exceed.
+
+        Returns
+        -------
+        dict
+            The columns error, exact_for, exact_against and documents, see `stats`.
+        """
+        counts = [self.documents(cell) for cell in (ours, theirs) if cell.records]
+        n = min((max(documents, default=0) for documents in counts), default=0) or math.nan
+        error, exact = math.sqrt(ours.variance + theirs.variance), (math.nan, math.nan)
+        right, other = (
+            _mean([cell.right.get(seed, cell.right.get(None, {})) for seed in by_seed])
+            for cell in (ours, theirs)
+        )
+        if right and right.keys() == other.keys():
+            paired = [right[key] - other[key] for key in right]
+            error = self.scale_max * stats.paired_error(paired, margin / self.scale_max)
+            single_runs = len(paired) == 1 and np.isin(paired[0], (-1, 0, 1)).all()
+            if single_runs and not margin:
+                exact = stats.mcnemar_p(paired[0])
+        elif error > 0 and not theirs.records and len(counts[0]) == 1:
+            stated = fmean(theirs.by_seed.values()) + margin
+            share = min(max(stated / self.scale_max, 0.0), 1.0)
+            n_right = (fmean(by_seed.values()) + stated) / self.scale_max * n
+            exact = stats.binomial_p(n_right, int(n), share)
+            # Of the two variances the larger one: ours, and that if our value were the stated one.
+            of_stated = (share * (1 - share) * n + stats.ADDED_DOCUMENTS) / n**2
+            error = max(error, self.scale_max * math.sqrt(of_stated))
+        return {
+            "error": error,
+            "exact_for": exact[0],
+            "exact_against": exact[1],
+            "documents": n,
         }
+
+    def documents(self, cell: Cell) -> list[int]:
+        """Return the number of scored documents of each domain of a cell; 0 if it is not known."""
+        done = [record for record in cell.records if record.done and self.by_documents]
+        return [
+            min(record.documents.get(domain, 0) for record in done)
+            for domain in (done[0].metrics if done else ())
+            if domain == (self.domain or domain)
+        ]
 
 
 def _mean(values: Sequence[CorrectDocuments]) -> CorrectDocuments:
@@ -300,14 +359,17 @@ def _rows(claim: Claim, file: Experiment, cells: Sequence[Cell], prefix: str) ->
         if not (cell.row in claim.among or by_default) or file.metric(cell.row) != measure:
             continue
         label = prefix + cell.row
-        row = rows.setdefault(label, ScaledRow(label, file.unit(cell.row), same, scale_max))
+        domain = file.spec.rows[cell.row].domain
+        row = ScaledRow(label, file.unit(cell.row), same, scale_max, domain, not ratio)
+        row = rows.setdefault(label, row)
         # Of a rival, the share of the errors that the claim is about counts as avoided.
         rival = better is not None and cell.column not in better.columns
         avoided = better.fewer_errors if better and rival else 0.0
         scaled = {seed: scale(value, avoided) for seed, value in cell.by_seed.items()}
-        domain = file.spec.rows[cell.row].domain
         right = {
-            record.seed: {key: (1 - avoided) * bits for key, bits in record.correct(domain).items()}
+            record.seed: {
+                key: avoided + (1 - avoided) * bits for key, bits in record.correct(domain).items()
+            }
             for record in (cell.records if by_document else ())
         }
         x = None if math.isnan(cell.x) else cell.x
@@ -353,10 +415,13 @@ def _lines(
             label = f"{column} at {_span_text(predicate.x)}"
             points = list(row.at(column, predicate.x).values())
             low, high = _least_favourable(points, predicate.within)
-            # Only seeds are tested: the method and the documents are the same at every x, so an
-            # error of independent documents would be far too large.
             line = row.pair(label, low, high, margin)
-            yield line | {"error": math.nan, "n_pairs": max(1, math.perm(len(points), 2))}
+            line["n_pairs"] = max(1, math.perm(len(points), 2))
+            # The method and the documents are the same at every x, so an error of independent
+            # documents is far too large. It counts only if the seeds show none.
+            if np.ptp([*line["by_seed"].values()] or [0.0]) > ROUNDING:
+                line |= {"error": math.nan, "exact_for": math.nan, "exact_against": math.nan}
+            yield line
 
 
 def _margin(claim: Claim) -> float:
@@ -371,17 +436,28 @@ def _margin(claim: Claim) -> float:
 
 
 def _least_favourable(points: Sequence[Cell], within: float) -> tuple[Cell, Cell]:
-    """Return the pair of points, low and high, of a stable column with the smallest t.
+    """Return the pair of points, low and high, of a stable column with the smallest p against it.
 
     It may differ from the pair of the lowest and the highest mean.
     """
+    from scipy.special import ndtr, stdtr
+
     complete = [point for point in points if not point.reason] or points
     seeds = min(len(point.by_seed) for point in complete)
     values = np.array([list(point.by_seed.values())[:seeds] or [0.0] for point in complete])
     gaps = values[:, None] - values + within
-    # Without a spread it is the pair of the lowest and the highest mean.
-    t = gaps.mean(axis=-1) / (gaps.std(axis=-1) + 1e-9)
-    low, high = (complete[i] for i in np.unravel_index(t.argmin(), t.shape))
+    mean, spread = gaps.mean(axis=-1), gaps.std(axis=-1) / math.sqrt(max(seeds - 1, 1))
+    variance = np.array([point.variance for point in complete])
+    documents = np.sqrt(variance[:, None] + variance)
+    # Seeds without spread show no error: points too far apart are then tested by the documents, if
+    # these are known, and other points come last, first those of the lowest and the highest mean.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        by_documents = np.where(documents > 0, ndtr(mean / documents), 0.5)
+        p = np.where(spread > ROUNDING, stdtr(seeds - 1, mean / spread), by_documents)
+    p[(spread <= ROUNDING) & (mean > 0)] = 2.0
+    p[np.isnan(mean)] = -1.0  # values without a logarithm make the test incomplete
+    least = np.lexsort((mean.ravel(), p.ravel()))[0]
+    low, high = (complete[i] for i in np.unravel_index(least, p.shape))
     # An incomplete point in place of the lowest one makes the test incomplete, too.
     return next((point for point in points if point.reason), low), high
 
@@ -425,8 +501,19 @@ def _undecided(rows: pd.DataFrame, result: ClaimResult) -> str:
         return "Identical columns"
     if (rows["mean"].abs() < result.matters).all():
         return "No difference that matters"
-    no_error = (rows["n"] == 1) & (rows["for_p"] == 1) & (rows["against_p"] == 1)
-    return "No error is known for a single run" * bool(no_error.all() and not result.n_units)
+    if result.n_units:
+        return ""
+    no_error = (rows["for_p"] == 1) & (rows["against_p"] == 1) & ~rows["identical"]
+    no_error &= rows["mean"].abs() >= result.matters
+    where = "" if no_error.all() else f", on {no_error.sum()} of {len(rows)} rows"
+    if (no_error & (rows["n"] > 1)).any():
+        return f"All seeds give the same difference, so no error is known{where}"
+    if no_error.any():
+        return f"No error is known for a single run{where}"
+    n = rows["documents"].agg("min" if _extent(result.claim) == "every" else "max")
+    documents = "1 document" if n == 1 else f"{n:.0f} documents"
+    too_few = f"On {documents} p ≥ {2.0**-n:.3g}, which decides nothing"
+    return too_few if 2.0**-n > ALPHA else ""
 
 
 def identical(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
@@ -515,5 +602,10 @@ def _difference_text(experiment: Experiment, claim: Claim, difference: float) ->
 def _p_text(p: float, seeds: float, documents: float) -> str:
     """Return the p that decides and those of its parts that are known."""
     parts = {"seeds": seeds, "documents": documents}
-    known = ", ".join(f"{name} {part:.2g}" for name, part in parts.items() if not math.isnan(part))
-    return f"{p:.2g} ({known})" if known else f"{p:.2g}"
+    known = [f"{name} {_number(part)}" for name, part in parts.items() if not math.isnan(part)]
+    return f"{_number(p)} ({', '.join(known)})" if known else _number(p)
+
+
+def _number(p: float) -> str:
+    """Return a p with two digits; it is never 0, but may be too small for a number."""
+    return f"{p:.2g}" if p else "under 1e-300"

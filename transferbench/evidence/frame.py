@@ -21,6 +21,7 @@ from transferbench.experiments.experiment import Experiment
 from transferbench.measures import COSTS, LOWER_IS_BETTER, MEASURES
 from transferbench.runs import policy, store
 from transferbench.runs.record import CorrectDocuments, Identity, Record, Run
+from transferbench.stats import ADDED_DOCUMENTS
 
 #: A cell with fewer finished runs than this has no verdict, unless fewer are planned.
 MIN_RUNS = 3
@@ -356,13 +357,16 @@ def _variance(experiment: Experiment, observation: Observation) -> float:
 
     An accuracy a is the mean over n scored documents of values from 0 to 1. Such a value has a
     variance of at most a (1 - a), which it reaches if it is 0 or 1 (wrong or right), so that of the
-    mean is at most a (1 - a) / n. NaN for other measures, and if n is not known.
+    mean is at most a (1 - a) / n. Squared errors of two more documents are added, as in
+    `stats.paired_error`: it is not 0 if all documents are right. NaN for other measures, and if n
+    is not known.
     """
     documents = observation.record.documents.get(observation.domain)
     if observation.measure != "accuracy" or not documents:
         return math.nan
     scale_max = experiment.scale(observation.row)
-    return observation.value * (scale_max - observation.value) / documents
+    of_document = observation.value * (scale_max - observation.value)
+    return (of_document * documents + ADDED_DOCUMENTS * scale_max**2) / documents**2
 
 
 def standard_error(by_seed: Mapping[int | None, float]) -> float:
