@@ -25,7 +25,7 @@ def test_a_value_comes_back_with_its_types_and_layouts(tmp_path, value):
 def test_a_file_is_a_digest_and_an_npz_without_pickle(tmp_path, value):
     npz.write_arrays(tmp_path / "file", None, value)
     content = (tmp_path / "file").read_bytes()
-    assert content[:32] == hashlib.sha256(b"%d" % npz.FORMAT + content[32:]).digest()
+    assert content[:32] == hashlib.sha256(b"%d \n" % npz.FORMAT + content[32:]).digest()
     (tmp_path / "file.npz").write_bytes(content[32:])
     with np.load(tmp_path / "file.npz", allow_pickle=False) as arrays:
         assert {"header", "value", "arr_0"} <= set(arrays)

@@ -67,7 +67,7 @@ class Order:
     limits
         Its limits.
     file, data
-        Path of the file of the built task in the folder of built tasks, and digest of its facts.
+        Name of the built task (`BuiltTask`), and digest of its facts.
     code, versions
         The caller's fingerprint of the code, and its versions.
     address, token
@@ -161,16 +161,21 @@ def _built(order: Order, task: Task, here: Settings, link: _RemoteLink) -> Built
                 raise
             except (OSError, ValueError):  # it is damaged
                 pass
-        with writing(path) as temporary:
+        with writing(path, follow=False) as temporary:
             link.fetch(temporary)
-        return _checked(path, order)
+        try:
+            return _checked(path, order)
+        except UserError:
+            raise
+        except ValueError as error:
+            raise UserError(f"{error}, as the caller sent it; run the command again.") from None
 
 
 def _checked(path: Path, order: Order) -> BuiltTask:
-    facts = tasks.read_facts(path)
+    facts = tasks.read_facts(path, order.file)
     if facts.key != order.data:
         raise UserError(f"{path} is of other data than the caller's; remove it.")
-    return BuiltTask(path, facts)
+    return BuiltTask(path, facts, order.file)
 
 
 class _CallerLost(Exception):
@@ -372,7 +377,7 @@ def _order(job: Job, number: int, caller: _Caller) -> Order:
     run = job.run
     return Order(
         number, str(run.task), run.model, dict(run.params), run.seed, run.curve, job.limits,
-        f"{Path(run.task.base).parent / job.built.path.name}", job.built.facts.key, run.code,
+        job.built.name, job.built.facts.key, run.code,
         ", ".join(map(" ".join, versions().items())), caller.address, caller.token,
     )  # fmt: skip
 

@@ -157,7 +157,8 @@ def reasons(
     @cache
     def facts(task: Task) -> Facts | None:
         with suppress(OSError, ValueError):  # it is not built, or the file is damaged
-            return tasks.read_facts(task.built_path(settings))
+            name = task.built_name(settings)
+            return tasks.read_facts(settings.data / "built" / name, name)
         return None
 
     return [
