@@ -98,9 +98,9 @@ def unpack(path: Path, results: Path) -> str:
             for model, code in members.items():
                 (results / model).parent.mkdir(exist_ok=True)
                 (results / model).write_bytes(code)
-            name = re.compile(r"(?<![\w./-])[\w.-]+\.py")
+            of_file = re.compile(r"(?<![\w./-])[\w.-]+\.py")
             for part, text in texts.items():
-                texts[part] = name.sub(lambda found: paths.get(found[0], found[0]), text)
+                texts[part] = of_file.sub(lambda found: paths.get(found[0], found[0]), text)
     except Exception as error:  # the library raises many types for a damaged or encrypted file
         why = reason(error)
         raise UserError(f"{path}: cannot be read ({why}); expected a zip of `share`.") from None

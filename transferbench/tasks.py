@@ -21,7 +21,7 @@ from transferbench.data import fetch, problems
 from transferbench.data.facts import Facts
 from transferbench.errors import UserError, unknown
 from transferbench.files import user_path, writing
-from transferbench.fingerprint import fingerprint
+from transferbench.fingerprint import fingerprint, untraced
 from transferbench.npz import read_header, read_value, write_arrays
 from transferbench.parameters import CountOrZero, Params
 from transferbench.problem import Domain, Problem, Truth
@@ -254,8 +254,10 @@ def ensure_built(task: Task, settings: Settings) -> BuiltTask:
     """
     name = task.built_name(settings)
     path = settings.data.absolute() / "built" / name
-    with suppress(OSError, ValueError):
-        return BuiltTask(path, read_facts(path, name), name)
+    # The name shows no change of code that the fingerprint of the builder does not cover.
+    if path in _built_here or not untraced(Path(str(datasets.tasks()[task.base].__file__))):
+        with suppress(OSError, ValueError):
+            return BuiltTask(path, read_facts(path, name), name)
     users = bool(_users_path(task, settings))
     try:
         problem, truth = (_subsample if task.subsample_options else _build)(task, settings)
@@ -272,7 +274,12 @@ def ensure_built(task: Task, settings: Settings) -> BuiltTask:
         facts.check(task.base, datasets.facts(task.base))
     with writing(path, follow=False) as temporary:
         write(temporary, replace(problem, name=str(task.built)), truth, facts, name)
+    _built_here.add(path)
     return BuiltTask(path, facts, name)
+
+
+#: Files of tasks that this process built.
+_built_here: set[Path] = set()
 
 
 def _build(task: Task, settings: Settings) -> tuple[Problem, Truth]:

@@ -159,9 +159,9 @@ def _decoded(path: Path, encoding: str) -> TextIO:
     """
     content = path.read_bytes()
     for number, row in enumerate(io.BytesIO(content), start=1):
-        if len(row) > MAX_LINE:
+        if len(row) > MAX_LINE < (size := max(map(len, row.split(b"\r")))):
             remedy = "split the document, or correct the line ends of the file"
-            fault = f"a line of {len(row):,} bytes, expected at most {MAX_LINE:,}"
+            fault = f"a line of {size:,} bytes, expected at most {MAX_LINE:,}"
             raise UserError(f"{path}:{number}: {fault}; {remedy}.")
     if content.startswith(codecs.BOM_UTF8):
         encoding = "utf-8-sig"
