@@ -81,7 +81,9 @@ def members(path: Path) -> Iterator[tuple[str, bytes]]:
         more than MAX_MEMBERS members, or that has sparse files.
     """
     try:
-        for name, content in (_zipped if zipfile.is_zipfile(path) else _tarred)(path):
+        with path.open("rb") as packed:  # a tar may end with a zip, so the start decides
+            is_zip = packed.read(2) == b"PK"
+        for name, content in (_zipped if is_zip else _tarred)(path):
             yield str(PurePosixPath(name)), content
     except (*ARCHIVE_ERRORS, OSError) as error:
         reason = textwrap.shorten(f"{error}", 160, placeholder=" …") or type(error).__name__
