@@ -99,7 +99,7 @@ def unpack(path: Path, results: Path) -> str:
                 (results / model).parent.mkdir(exist_ok=True)
                 (results / model).write_bytes(code)
             of_file = re.compile(r"(?<![\w./-])[\w.-]+\.py")
-            for part, text in texts.items():
+            for part, text in texts.items() if paths else ():
                 texts[part] = of_file.sub(lambda found: paths.get(found[0], found[0]), text)
     except Exception as error:  # the library raises many types for a damaged or encrypted file
         why = reason(error)
