@@ -199,3 +199,30 @@ def test_reused_artefacts_have_their_cost(folder, X, clock):
     # Made of two that are reused.
     assert timed(folder, outer, X, 100.0) == (100, 200)
     assert timed(folder, outer, X, 100.0) == (0, 300)
+
+
+def test_artefacts_that_changed_places_are_made_anew(folder, X):
+    with use(folder):
+        one, two = slow(X), slow(X, 2)
+        first, second = folder.path.iterdir()
+        content = first.read_bytes()
+        first.write_bytes(second.read_bytes())
+        second.write_bytes(content)
+        np.testing.assert_array_equal(slow(X), one)
+        np.testing.assert_array_equal(slow(X, 2), two)
+        assert len(calls) == 4
+        slow(X), slow(X, 2)
+        assert len(calls) == 4
+
+
+def test_a_link_in_place_of_an_artefact_is_replaced(folder, X, tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    with use(folder):
+        slow(X)
+        (file,) = folder.path.iterdir()
+        file.unlink()
+        file.symlink_to(victim)
+        np.testing.assert_array_equal(slow(X), X)
+    assert victim.read_text() == "precious"
+    assert not file.is_symlink()

@@ -132,3 +132,46 @@ def test_only_regular_files_are_opened(tmp_path):
     for path in (tmp_path / "fifo", Path("/dev/zero"), tmp_path):
         with pytest.raises(OSError, match=r"no regular file|is a folder"):
             open_regular(path)
+
+
+@posix
+@pytest.mark.parametrize("kind", ["file", "nothing", "folder", "itself", "read-only file"])
+def test_a_link_that_the_user_did_not_name_is_replaced(tmp_path, kind):
+    link, target = tmp_path / "link", tmp_path / "there"
+    if kind == "folder":
+        target.mkdir()
+    elif kind not in ("nothing", "itself"):
+        target.write_text("precious")
+        target.chmod(0o400 if kind.startswith("read-only") else 0o644)
+    link.symlink_to(link if kind == "itself" else target)
+    before = target.stat() if target.exists() else None
+    with writing(link, follow=False) as temporary:
+        temporary.write_text("new")
+    assert (link.read_text(), link.is_symlink()) == ("new", False)
+    assert (target.stat() if target.exists() else None) == before
+    (tmp_path / "usual").touch()
+    assert link.stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+@posix
+def test_a_linked_folder_is_followed_and_a_hard_link_is_not_written_through(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "built").symlink_to(tmp_path / "disk")
+    (tmp_path / "precious").write_text("before")
+    (tmp_path / "disk" / "file").hardlink_to(tmp_path / "precious")
+    with writing(tmp_path / "built" / "file", follow=False) as temporary:
+        temporary.write_text("new")
+    assert (tmp_path / "disk" / "file").read_text() == "new"
+    assert (tmp_path / "precious").read_text() == "before"
+
+
+@posix
+@pytest.mark.parametrize("content", ["precious", None])
+def test_a_lock_that_is_a_link_is_replaced(tmp_path, content):
+    victim, lock = tmp_path / "victim", tmp_path / "lock"
+    if content:
+        victim.write_text(content)
+    lock.symlink_to(victim)
+    with exclusive(lock, lambda: pytest.fail("no other process is there")):
+        assert not lock.is_symlink()
+    assert (victim.read_text() if victim.exists() else None) == content

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -189,3 +190,69 @@ def test_an_order_is_an_option_of_every_task(own):
     for wrong in ("-1", "one", "true"):
         with pytest.raises(UserError, match="order: expected integer"):
             named(f"own/small:order={wrong}")
+
+
+def test_a_file_under_the_name_of_another_task_is_built_again(own, home):
+    """As by a copy, rsync or a restored backup; also of the same facts."""
+    named = [tasks.Task.parse(f"own/small:{options}") for options in
+             ("documents=40", "documents=50", "labelled=8", "labelled=8,draw=1")]  # fmt: skip
+    right = [tasks.load(task, home) for task in named]
+    paths = [task.built_path(home) for task in named]
+    contents = [path.read_bytes() for path in paths]
+    for task, path, expected in zip(named, paths, right, strict=True):
+        for content in contents:
+            path.write_bytes(content)
+            assert same(tasks.load(task, home), expected)
+            assert path.read_bytes() in contents
+    paths[0].rename(paths[1])
+    assert same(tasks.load(named[1], home), right[1])
+    assert same(tasks.load(named[0], home), right[0])
+
+
+def test_a_task_of_other_files_of_the_user_is_built_again(home, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = {}
+    for name in ("one", "two"):
+        rows = [f"{name} word{n % 3} word{n % 5},{'ab'[n % 2]}" for n in range(20)]
+        Path(f"{name}.csv").write_text("\n".join(["text,label", *rows]))
+        Path(f"{name}.yaml").write_text(f"source: {name}.csv\ntargets: [{name}2.csv]\n")
+        Path(f"{name}2.csv").write_text("\n".join(["text,label", *rows[5:]]))
+        task = tasks.Task.parse(f"{name}.yaml")
+        found[name] = task.built_path(home), task, tasks.load(task, home)
+    found["one"][0].write_bytes(found["two"][0].read_bytes())
+    assert same(tasks.load(found["one"][1], home), found["one"][2])
+
+
+def test_a_link_in_place_of_a_task_is_replaced_and_its_target_stays(own, home, tmp_path):
+    task = tasks.Task.parse("own/small")
+    expected, path = tasks.load(task, home), task.built_path(home)
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    path.unlink()
+    path.symlink_to(victim)
+    assert same(tasks.load(task, home), expected)
+    assert victim.read_text() == "precious"
+    assert not path.is_symlink()
+    # A link that leads to the right task is used, as is a folder on another disk.
+    path.rename(tmp_path / "task")
+    path.symlink_to(tmp_path / "task")
+    (home.data / "built").rename(tmp_path / "disk")
+    (home.data / "built").symlink_to(tmp_path / "disk")
+    assert same(tasks.load(task, home), expected)
+    assert own.BUILT == [40, 40]
+    assert path.is_symlink()
+    path.unlink()
+    assert same(tasks.load(task, home), expected)
+    assert (tmp_path / "disk" / "own" / path.name).is_file()
+
+
+def test_a_builder_that_cannot_be_traced_builds_once_in_each_process(own, home, monkeypatch):
+    monkeypatch.setattr(tasks, "untraced", lambda path: "imports by a computed name")
+    task = tasks.Task.parse("own/small")
+    for _ in range(2):
+        tasks.load(task, home)
+    assert own.BUILT == [40]
+    tasks._built_here.clear()  # another process
+    for _ in range(2):
+        tasks.load(task, home)
+    assert own.BUILT == [40, 40]

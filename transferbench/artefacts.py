@@ -7,8 +7,8 @@ stored and reused; elsewhere the decorator only calls it. The key of a result is
     versions of libraries and processor, on which rounding depends
 
 so an artefact never becomes stale, and tasks and models with equal content share it. Files are in
-the format of `npz`. A missing, damaged or unreadable file is made again. If a file cannot be
-written, nothing is stored.
+the format of `npz`. A missing, damaged, renamed or unreadable file is made again. If a file cannot
+be written, nothing is stored.
 
 Times include the cost of reused artefacts, see `ArtefactCosts`.
 """
@@ -179,7 +179,8 @@ class _Cache:
             name = f"{function.__name__}-{self._key(function, args, kwargs)}.artefact"
             with suppress(Exception):  # if it is missing, or whatever is wrong with the file
                 if isinstance(store, Folder):
-                    result, cost, peak = npz.read_value(store.path / name, function.__globals__)
+                    path, classes = store.path / name, function.__globals__
+                    result, cost, peak = npz.read_value(path, classes, name)
                 else:
                     result, cost, peak = *store[name], 0.0
                 costs.reused += cost
@@ -219,8 +220,8 @@ class _Cache:
 
 def _write(folder: Folder, name: str, result: Any, cost: float) -> None:
     """Write an artefact; remove the oldest ones until all fit into the folder."""
-    with writing(folder.path / name) as temporary:
-        npz.write_arrays(temporary, None, (result, cost, peak_mib() or 0.0))
+    with writing(folder.path / name, follow=False) as temporary:
+        npz.write_arrays(temporary, None, (result, cost, peak_mib() or 0.0), name)
         if temporary.stat().st_size > folder.max_bytes:
             raise UserError(f"{folder.path / name} has no room in its folder.")
     files = []

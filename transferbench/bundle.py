@@ -11,11 +11,13 @@ from transferbench.errors import UserError
 from transferbench.evidence.boards import FOLDER
 from transferbench.evidence.pages import Evidence
 from transferbench.experiments.experiment import Experiment
-from transferbench.files import write_text
+from transferbench.files import open_zip, read_member, write_text
 from transferbench.messages import reason
 from transferbench.runs import store
 
 PAGES = (".csv", ".md", ".svg")
+#: Largest size of all files in a zip, unpacked; a line of runs.jsonl takes about 1 KB.
+MAX_UNPACKED = 128 << 20
 
 
 def pack(experiment: Experiment, results: Path) -> bytes:
@@ -34,7 +36,8 @@ def pack(experiment: Experiment, results: Path) -> bytes:
     ------
     UserError
         If there are no results, if they are of different data or code, if the file of a model has
-        changed since the runs, or if two models have files of the same name.
+        changed since the runs, if two models have files of the same name, or if all files have more
+        than MAX_UNPACKED bytes.
     """
     folder, board = results / experiment.name, results / FOLDER / experiment.name
     records = store.read(folder / store.NAME).values()
@@ -55,6 +58,10 @@ def pack(experiment: Experiment, results: Path) -> bytes:
         files = {n: text.replace(model.encode(), file.name.encode()) for n, text in files.items()}
         files[f"models/{file.name}"] = file.read_bytes()
     files["citation.bib"] = citing.bibtex_of([experiment]).encode()
+    size = sum(map(len, files.values()))
+    if size > MAX_UNPACKED:
+        message = f"{folder}: {size:,} bytes, expected at most {MAX_UNPACKED:,} in one zip"
+        raise UserError(f"{message}; split the experiment into several.")
     packed = io.BytesIO()
     with ZipFile(packed, "w") as archive:
         for name, text in sorted(files.items()):
@@ -78,19 +85,27 @@ def unpack(path: Path, results: Path) -> str:
     Raises
     ------
     UserError
-        If the file is no such zip.
+        If the file is no such zip, or unpacks to more than MAX_UNPACKED bytes.
     """
     folder = results / path.stem
     if not experiments.NAME.fullmatch(path.stem):
         raise UserError(f"{path}: expected letters, digits and -_.+ in the name.")
     try:
-        with ZipFile(path) as archive:
-            texts = {name: archive.read(name).decode() for name in (experiments.COPY, store.NAME)}
-            models = [n for n in archive.namelist() if re.fullmatch(r"models/[\w.-]+\.py", n)]
-            for model in models:
-                file = Path(archive.extract(model, results))
-                name = rf"(?<![\w./-]){re.escape(file.name)}"
-                texts = {n: re.sub(name, file.as_posix(), text) for n, text in texts.items()}
+        with open_zip(path, MAX_UNPACKED) as archive:
+            needed = re.compile(rf"{experiments.COPY}|{store.NAME}|models/[\w.-]+\.py")
+            members = {
+                info.filename: read_member(archive, info)
+                for info in archive.infolist()
+                if needed.fullmatch(info.filename)
+            }
+            texts = {name: members.pop(name).decode() for name in (experiments.COPY, store.NAME)}
+            paths = {Path(model).name: (results / model).as_posix() for model in members}
+            for model, code in members.items():
+                (results / model).parent.mkdir(exist_ok=True)
+                (results / model).write_bytes(code)
+            of_file = re.compile(r"(?<![\w./-])[\w.-]+\.py")
+            for part, text in texts.items() if paths else ():
+                texts[part] = of_file.sub(lambda found: paths.get(found[0], found[0]), text)
     except Exception as error:  # the library raises many types for a damaged or encrypted file
         why = reason(error)
         raise UserError(f"{path}: cannot be read ({why}); expected a zip of `share`.") from None

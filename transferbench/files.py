@@ -1,8 +1,11 @@
 """Write files atomically; lock a block against other processes."""
 
 import errno
+import mmap
 import os
+import re
 import stat
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
@@ -13,6 +16,8 @@ from transferbench.errors import UserError
 #: Pattern of the names of temporary files; those of a killed process remain. The names are short,
 #: because the name of the file to write may be as long as the system allows.
 TEMPORARY = ".????????.part"
+#: Largest number of members of a zip or tar; each takes memory, even without content.
+MAX_MEMBERS = 100_000
 
 
 def user_path(text: str | Path) -> Path:
@@ -21,7 +26,7 @@ def user_path(text: str | Path) -> Path:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[Path]:
+def writing(path: Path, *, follow: bool = True) -> Iterator[Path]:
     """Yield a temporary path; rename it to `path` if the block succeeds.
 
     Otherwise remove it.
@@ -30,6 +35,9 @@ def writing(path: Path) -> Iterator[Path]:
     ----------
     path
         The file to write. An existing file keeps its permissions; the target of a link is replaced.
+    follow
+        If false, a link in place of the file is replaced, not its target: for files that the user
+        did not name. A link in place of a folder on the way is always followed.
 
     Yields
     ------
@@ -43,13 +51,17 @@ def writing(path: Path) -> Iterator[Path]:
         file; `path` is then unchanged.
     """
     with reporting(path):
-        target = Path(os.path.realpath(path))
-        mode = file_mode(target)
+        if follow:
+            target = Path(os.path.realpath(path))
+        else:
+            target = Path(os.path.realpath(path.parent)) / path.name
+        is_link = not follow and target.is_symlink()
+        mode = 0o666 if is_link else file_mode(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = target.with_name(f".{os.urandom(4).hex()}.part")
         try:
             temporary.touch(mode, exist_ok=False)
-            if target.exists():
+            if target.exists() and not is_link:
                 temporary.chmod(mode)
             yield temporary
             with temporary.open("rb") as file:
@@ -109,6 +121,57 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 @contextmanager
+def open_zip(path: Path, max_bytes: int) -> Iterator[zipfile.ZipFile]:
+    """Open a zip whose members may be read by `read_member`.
+
+    Parameters
+    ----------
+    path
+        The zip.
+    max_bytes
+        Largest size of all its members, unpacked.
+
+    Raises
+    ------
+    ValueError
+        If it says that it has more members than MAX_MEMBERS, or more bytes; or if a member is
+        packed by another method than deflate: zipfile would unpack any number of bytes at once.
+    zipfile.BadZipFile
+        For another kind of file.
+    OSError
+        For an unreadable file.
+    """
+    with open_regular(path) as file:
+        if path.stat().st_size:
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                entries = re.finditer(b"PK\x01\x02", content)  # before zipfile reads them all
+                if sum(1 for _ in zip(entries, range(MAX_MEMBERS + 1), strict=False)) > MAX_MEMBERS:
+                    raise ValueError(f"more than {MAX_MEMBERS:,} members")
+        with zipfile.ZipFile(file) as archive:
+            if sum(info.file_size for info in archive.infolist()) > max_bytes:
+                raise ValueError(f"unpacks to more than {max_bytes} bytes")
+            for info in archive.infolist():
+                if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    raise ValueError(f"{info.filename}: expected it to be packed by deflate")
+            yield archive
+
+
+def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """Return a member of a zip; no more is unpacked than its header says.
+
+    Raises
+    ------
+    ValueError
+        If it has another size.
+    """
+    with archive.open(info) as stream:
+        content = stream.read(info.file_size + 1)
+    if len(content) != info.file_size:
+        raise ValueError(f"{info.filename} is not of {info.file_size} bytes")
+    return content
+
+
+@contextmanager
 def exclusive(lock: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     """Let one process at a time into the block.
 
@@ -128,6 +191,8 @@ def exclusive(lock: Path, on_wait: Callable[[], None]) -> Iterator[None]:
 
     file_lock = FileLock(lock)
     with reporting(lock), suppress(Timeout):
+        if lock.is_symlink():  # opening it would empty the file that it leads to
+            lock.unlink(missing_ok=True)
         lock.parent.mkdir(parents=True, exist_ok=True)
         file_lock.acquire(timeout=0)
     if not file_lock.is_locked:

@@ -1,8 +1,16 @@
 """Fingerprints of code, which do not depend on comments, docstrings and layout.
 
 A fingerprint covers a module and the modules of transferbench that it imports, directly or through
-others. For a plug-in in a package it also covers every file of that package. Imports of a
-single-file plug-in are not tracked, so its finished runs count as outdated; see `runs.policy`.
+others. For a plug-in in a package it also covers, with names,
+
+- every file of that package
+- what the module imports, directly or through others, from a folder where nothing is installed:
+  every file of such a package, or a module that is in none
+- versions of installed packages that it imports, except those that every record has
+
+Imports are read in the code, which is not run. What cannot be read there makes a plug-in untraced,
+see `untraced`. Imports of a single-file plug-in are not followed. Finished runs of both count as
+outdated, see `runs.policy`. Files that code opens outside its package are not seen.
 
 A change that changes no result still changes fingerprints. `make restamp` proves that the new code
 equals the earlier, see `restamp`; runs of the earlier code then stay current.
@@ -10,9 +18,13 @@ equals the earlier, see `restamp`; runs of the earlier code then stay current.
 
 import ast
 import hashlib
+import importlib
 import json
 import re
+import sys
 from functools import cache
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.metadata import distribution, packages_distributions
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -31,7 +43,7 @@ NOT_FINGERPRINTED = {
 
 @cache
 def fingerprint(path: Path) -> str:
-    """Return 16 hex digits for the syntax of a module and of the modules it imports.
+    """Return 16 hex digits for the code of a module and of what it imports, see above.
 
     Imports are followed through this package, except into NOT_FINGERPRINTED.
 
@@ -40,20 +52,226 @@ def fingerprint(path: Path) -> str:
     path
         File of the module.
     """
+    plugin, path = _Plugin(path), path.resolve()
     texts: dict[Path, str] = {}
-    top = path = path.resolve()
-    while (top.parent / "__init__.py").is_file():
-        top = top.parent
-    inside = [] if path.is_relative_to(PACKAGE) else top.rglob("*")
-    files = [file for file in inside if file.is_file() and "__pycache__" not in file.parts]
-    waiting = [path, *files]
+    waiting = [path, *plugin.files]
     while waiting:
         file = waiting.pop()
         if file not in texts:
-            texts[file], imported = _read(file)
+            text, imported = _read(file)
+            texts[file] = f"{plugin.files[file]}\n{text}" if file in plugin.files else text
             waiting += imported
-    # Sorted by content, so the folder of the package does not matter.
-    return hashlib.sha256("\n".join(sorted(texts.values())).encode()).hexdigest()[:16]
+    # Sorted, so the folder of the package does not matter.
+    parts = sorted([*texts.values(), *plugin.notes])
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+@cache
+def untraced(path: Path) -> str:
+    """Return why the fingerprint of a module does not cover all its code; "" if it does.
+
+    It does not for a plug-in without a package, and where a plug-in imports by a computed name,
+    runs code of a text or of a file, changes `sys.path`, or has a link to a folder.
+
+    Parameters
+    ----------
+    path
+        File of the module.
+    """
+    return _Plugin(path).untraced
+
+
+class _Plugin:
+    """Code of a plug-in in a package, of which none is run; empty for a module of this package.
+
+    Attributes
+    ----------
+    files
+        Name in the fingerprint by file.
+    notes
+        Other texts of the fingerprint: which module it is, and versions of installed packages.
+    untraced
+        See the function.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.files: dict[Path, str] = {}
+        self.notes: set[str] = set()
+        self.untraced = ""
+        path = self.top = path.resolve()
+        while (self.top.parent / "__init__.py").is_file():
+            self.top = self.top.parent
+        if path.is_relative_to(PACKAGE):
+            return
+        if path == self.top:
+            self.untraced = f"{path.name} is not in a package"
+            return
+        importlib.invalidate_caches()
+        self._add_package(self.top, "")
+        self.notes.add(f"module {path.relative_to(self.top).as_posix()}")
+        above = path.relative_to(self.top).parents
+        self._waiting = [path, *(self.top / folder / "__init__.py" for folder in above)]
+        followed = set()
+        while self._waiting:
+            file = self._waiting.pop()
+            if file not in followed and file.suffix == ".py":
+                followed.add(file)
+                self._follow(file)
+
+    def _add_package(self, top: Path, name: str) -> None:
+        for file in top.rglob("*"):
+            inside = file.relative_to(top)
+            if file.is_symlink() and file.is_dir():
+                self.untraced = self.untraced or f"{file} is a link to a folder"
+            elif file.is_file() and "__pycache__" not in inside.parts:
+                self.files[file] = f"{name}/{inside.as_posix()}"
+
+    def _follow(self, file: Path) -> None:
+        """Add what a module imports."""
+        try:
+            tree = ast.parse(file.read_bytes())
+        except (SyntaxError, ValueError):
+            return  # it cannot be imported
+        names, hidden = _imported(tree)
+        self.untraced = self.untraced or (f"{file.name}:{hidden}" if hidden else "")
+        for level, name in names:
+            self._add(name, file.parents[level - 1] if level else None)
+
+    def _add(self, name: str, folder: Path | None) -> None:
+        """Add a module and the packages that it is in.
+
+        A module that is not found cannot be imported, or it is an attribute of the module above.
+
+        Parameters
+        ----------
+        name
+            Its full name, or the name below a folder.
+        folder
+            The folder, if the import is relative.
+        """
+        first, *below = name.split(".")
+        if folder is None and (first in sys.stdlib_module_names or first == PACKAGE.name):
+            return
+        if folder is None and first == self.top.name:
+            folder = self.top.parent
+        spec = _spec(first, [str(folder)] if folder else None)
+        if spec and not folder and (installed := _installed(first, spec)):
+            if first not in RECORDED:
+                self.notes.add(installed)
+            return
+        path = first
+        while spec:
+            if spec.origin and spec.has_location:
+                file = Path(spec.origin).resolve()
+                if file not in self.files and file.name == "__init__.py":
+                    self._add_package(file.parent, path)
+                self.files.setdefault(file, path)
+                self._waiting.append(file)
+            if not below or spec.submodule_search_locations is None:
+                return
+            path = f"{path}.{below.pop(0)}"
+            spec = _spec(path, [*spec.submodule_search_locations])
+
+
+#: Modules whose versions every record has.
+RECORDED = {"numpy", "scipy", "sklearn", "sparse_dot_topn", "skada", "ot"}
+#: Names of functions that import a module by its name.
+_IMPORTING = {"import_module", "__import__"}
+#: Names by which code imports or runs what a name in the code does not show.
+_HIDING = {
+    *("run_path", "run_module", "spec_from_file_location", "spec_from_loader", "exec_module"),
+    *("SourceFileLoader", "SourcelessFileLoader", "ExtensionFileLoader", "load_module"),
+    *("load_source", "find_module", "find_loader", "zipimporter", "entry_points"),
+    *("iter_entry_points", "addsitedir", "extend_path", "meta_path", "path_hooks", "__path__"),
+}
+
+
+def _imported(tree: ast.AST) -> tuple[list[tuple[int, str]], str]:
+    """Return what a module imports, at any level of its code, and what hides further imports.
+
+    Returns
+    -------
+    names
+        The level of each import (0: absolute), and the name.
+    hidden
+        Line and description of the first place that hides an import; "" if there is none.
+    """
+    names: list[tuple[int, str]] = []
+    hidden: list[tuple[int, str]] = []
+    called: set[ast.AST] = set()  # functions whose argument shows what they import
+    systems = {"sys"}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                names += [(0, alias.name) for alias in node.names]
+                systems |= {alias.asname or "" for alias in node.names if alias.name == "sys"}
+            case ast.ImportFrom():
+                found = [alias.name for alias in node.names if alias.name != "*"] or [""]
+                module = node.module or ""
+                names += [(node.level, f"{module}.{name}".strip(".")) for name in found]
+                loose = {a.name for a in node.names if a.asname} & _IMPORTING
+                if loose or (module == "sys" and {"path", "meta_path"} & {*found}):
+                    hidden.append((node.lineno, "imports by another name"))
+            case ast.Call(func=ast.Name("exec" | "eval" as name), args=[code, *_]):
+                if not isinstance(code, ast.Constant):
+                    hidden.append((node.lineno, f"runs code by {name}"))
+            case ast.Call(func=ast.Name(name) | ast.Attribute(attr=name)) if name in _IMPORTING:
+                level_and_name = _constant_import(node)
+                if level_and_name:
+                    names.append(level_and_name)
+                    called.add(node.func)
+            case ast.Name(name) | ast.Attribute(attr=name) if name in _IMPORTING | _HIDING:
+                if node not in called:
+                    what = "a computed name" if name in _IMPORTING else name
+                    hidden.append((node.lineno, f"imports by {what}"))
+            case ast.Attribute(value=ast.Name(name), attr="path") if name in systems:
+                hidden.append((node.lineno, "uses sys.path"))
+    first = min(hidden, default=None)
+    return [found for found in names if found[1]], f"{first[0]} {first[1]}" if first else ""
+
+
+def _constant_import(call: ast.Call) -> tuple[int, str] | None:
+    """Return level and name of a call of `import_module` or `__import__`; None if not constant."""
+    given = dict(zip(("name", "package"), call.args, strict=False))
+    given |= {keyword.arg or "": keyword.value for keyword in call.keywords}
+    match given.get("name"):
+        case ast.Constant(value=str(name)):
+            pass
+        case _:
+            return None
+    level = len(name) - len(name.lstrip("."))
+    is_own = isinstance(given.get("package"), ast.Name)  # __package__ or __name__
+    if len(call.args) > 4 or "level" in given or "" in given or (level and not is_own):
+        return None
+    return level, name.lstrip(".")
+
+
+def _spec(name: str, folders: list[str] | None) -> ModuleSpec | None:
+    """Return where a module is, in folders or on the path; None if it is not found."""
+    try:
+        return PathFinder.find_spec(name, folders) if folders else find_spec(name)
+    except Exception:  # finders of other packages may raise anything
+        return None
+
+
+def _installed(name: str, spec: ModuleSpec) -> str:
+    """Return the distributions of a module with their versions if it is installed, else "".
+
+    It is not if it is in a folder of its developer, as by `pip install -e` or PYTHONPATH.
+    """
+    places = spec.submodule_search_locations or [spec.origin or ""]
+    found = [distribution(each) for each in sorted({*_distributions().get(name, ())})]
+    for place in map(Path, places):
+        inside = any(
+            place.is_relative_to(str(each.locate_file(""))) and each.read_text("RECORD")
+            for each in found
+        )
+        if not inside and not {"site-packages", "dist-packages"}.intersection(place.parts):
+            return ""
+    return ", ".join(f"{each.metadata['Name']} {each.version}" for each in found)
+
+
+_distributions = cache(packages_distributions)
 
 
 def first_equal(model: str, code: str) -> str:

@@ -1,10 +1,13 @@
-"""Files of arrays and plain values: the SHA-256 of an npz, then the npz, without pickle.
+"""Files of arrays and plain values: a SHA-256, then an npz without pickle.
 
-Built tasks and artefacts have this format.
+Built tasks and artefacts have this format. The SHA-256 covers the name that a file was written for,
+too: under another name it is damaged, whoever copied or renamed it.
 """
 
 import hashlib
 import json
+import math
+import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
@@ -17,13 +20,13 @@ import scipy.sparse as sp
 from transferbench.files import open_regular
 
 #: Part of every digest, and of the keys of artefacts; change it with either.
-FORMAT = 5
+FORMAT = 6
 DIGEST_SIZE = 32  # bytes of a SHA-256
 #: Sparse matrices that can be written.
 SPARSE = {cls.__name__: cls for cls in (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix)}
 
 
-def write_arrays(path: Path, header: Any, value: Any) -> None:
+def write_arrays(path: Path, header: Any, value: Any, name: str = "") -> None:
     """Write a header and a value to a file.
 
     Parameters
@@ -34,6 +37,8 @@ def write_arrays(path: Path, header: Any, value: Any) -> None:
         Plain data, written as JSON.
     value
         Numbers, texts, None, arrays, sparse matrices; tuples, lists and dataclasses of them.
+    name
+        The name that the file must be read by.
 
     Raises
     ------
@@ -47,26 +52,33 @@ def write_arrays(path: Path, header: Any, value: Any) -> None:
         file.write(bytes(DIGEST_SIZE))
         np.savez(file, *arrays, **encoded)  # type: ignore[arg-type]
         file.seek(DIGEST_SIZE)
-        digest = _digest(file)
+        digest = _digest(file, name)
         file.seek(0)
         file.write(digest)
 
 
-def read_header(path: Path) -> Any:
+def read_header(path: Path, name: str = "") -> Any:
     """Return the header of a file, without reading its arrays.
+
+    Parameters
+    ----------
+    path
+        The file.
+    name
+        The name that it was written for.
 
     Raises
     ------
     ValueError
-        If the digest is wrong.
+        If the digest is wrong: the file is damaged, or was written for another name.
     OSError
         If the file cannot be read.
     """
-    with _open(path) as arrays:
+    with _open(path, name) as arrays:
         return json.loads(arrays["header"].tobytes())
 
 
-def read_value(path: Path, classes: Mapping[str, Any]) -> Any:
+def read_value(path: Path, classes: Mapping[str, Any], name: str = "") -> Any:
     """Return the value of a file.
 
     Parameters
@@ -75,6 +87,8 @@ def read_value(path: Path, classes: Mapping[str, Any]) -> Any:
         The file.
     classes
         Dataclasses by name; any other object is refused.
+    name
+        The name that the file was written for.
 
     Returns
     -------
@@ -84,7 +98,7 @@ def read_value(path: Path, classes: Mapping[str, Any]) -> Any:
     Raises
     ------
     ValueError
-        If the digest is wrong.
+        If the digest is wrong: the file is damaged, or was written for another name.
     OSError
         If the file cannot be read.
     """
@@ -97,16 +111,18 @@ def read_value(path: Path, classes: Mapping[str, Any]) -> Any:
                 return arrays[f"arr_{number}"][()]
             case {"tuple": items}:
                 return tuple(items)
-            case {"sparse": name, "shape": shape, "parts": parts}:
-                matrix = SPARSE[name](tuple(shape))
+            case {"sparse": kind, "shape": shape, "parts": parts}:
+                if len(parts[2]) != shape["csc" in kind] + 1:  # it would allocate as many
+                    raise ValueError(f"{len(parts[2])} row pointers for the shape {shape}")
+                matrix = SPARSE[kind](tuple(shape))
                 # The constructor would narrow the indices.
                 matrix.data, matrix.indices, matrix.indptr = parts
                 return matrix
-            case {"dataclass": name, "values": values} if is_dataclass(classes[name]):
-                return classes[name](*values)
+            case {"dataclass": kind, "values": values} if is_dataclass(classes[kind]):
+                return classes[kind](*values)
         raise ValueError(f"unknown description: {part}")
 
-    with _open(path) as arrays:
+    with _open(path, name) as arrays:
         return json.loads(arrays["value"].tobytes(), object_hook=unpack)
 
 
@@ -150,15 +166,39 @@ def pack(value: Any, arrays: list[np.ndarray]) -> Any:
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[Any]:
+def _open(path: Path, name: str) -> Iterator[Any]:
     with open_regular(path) as file:
-        if file.read(DIGEST_SIZE) != _digest(file):
-            raise ValueError(f"{path} is damaged, or of another version")
+        if file.read(DIGEST_SIZE) != _digest(file, name):
+            why = "is damaged, or of another version, or was written under another name"
+            raise ValueError(f"{path} {why}")
         file.seek(DIGEST_SIZE)
-        with np.load(file, allow_pickle=False) as arrays:
-            yield arrays
+        try:
+            _check_sizes(file)
+            with np.load(file, allow_pickle=False) as arrays:
+                yield arrays
+        except (OSError, MemoryError):
+            raise
+        except Exception as error:  # of a file that was made by hand, libraries raise many types
+            raise ValueError(f"{path} is damaged: {error}") from error
 
 
-def _digest(file: Any) -> bytes:
-    """Return the SHA-256 of the format and the rest of a file."""
-    return hashlib.file_digest(file, lambda: hashlib.sha256(b"%d" % FORMAT)).digest()
+def _check_sizes(file: Any) -> None:
+    """Raise ValueError for an array that claims more bytes than the file has of it."""
+    with zipfile.ZipFile(file) as archive:
+        for info in archive.infolist():
+            if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
+                raise ValueError(f"{info.filename} is compressed")
+            with archive.open(info) as array:
+                read = np.lib.format.read_array_header_1_0
+                if np.lib.format.read_magic(array) != (1, 0):
+                    read = np.lib.format.read_array_header_2_0
+                shape, _, dtype = read(array)
+                if math.prod(shape) * dtype.itemsize != info.file_size - array.tell():
+                    raise ValueError(f"{info.filename} is not of the shape {shape}")
+    file.seek(DIGEST_SIZE)
+
+
+def _digest(file: Any, name: str) -> bytes:
+    """Return the SHA-256 of the format, the name and the rest of a file."""
+    start = f"{FORMAT} {name}\n".encode()
+    return hashlib.file_digest(file, lambda: hashlib.sha256(start)).digest()

@@ -21,7 +21,7 @@ from transferbench.data import fetch, problems
 from transferbench.data.facts import Facts
 from transferbench.errors import UserError, unknown
 from transferbench.files import user_path, writing
-from transferbench.fingerprint import fingerprint
+from transferbench.fingerprint import fingerprint, untraced
 from transferbench.npz import read_header, read_value, write_arrays
 from transferbench.parameters import CountOrZero, Params
 from transferbench.problem import Domain, Problem, Truth
@@ -148,8 +148,17 @@ class Task:
     def built_path(self, settings: Settings) -> Path:
         """Return the path of the built task.
 
-        Its name has a digest of the options, the builder's code, the originals and the user's
-        files.
+        Parameters
+        ----------
+        settings
+            Folder of the data.
+        """
+        return settings.data / "built" / self.built_name(settings)
+
+    def built_name(self, settings: Settings) -> str:
+        """Return the name of the built task, see `BuiltTask`.
+
+        It has a digest of the options, the builder's code, the originals and the user's files.
 
         Parameters
         ----------
@@ -164,7 +173,7 @@ class Task:
         if self.subsample_options:
             inputs += [dict(self.subsample_options), fingerprint(Path(problems.__file__))]
         digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:12]
-        return settings.data / "built" / f"{self.base}-{digest}.task"
+        return f"{self.base}-{digest}.task"
 
 
 @cache
@@ -180,7 +189,7 @@ def _parse(text: str) -> Task:
 
 
 class BuiltTask(NamedTuple):
-    """A built task: its file, and its facts.
+    """A built task: its file, its facts, and the name that the file is bound to.
 
     Parameters
     ----------
@@ -188,10 +197,14 @@ class BuiltTask(NamedTuple):
         File of the problem and its truth.
     facts
         Facts about them.
+    name
+        Path in the folder of built tasks, as "gtl/comp-vs-rec-0123456789ab.task". It has a digest
+        of all that the task is built from. A file written under another name is not read.
     """
 
     path: Path
     facts: Facts
+    name: str = ""
 
 
 def load(task: Task, settings: Settings) -> tuple[Problem, Truth]:
@@ -218,7 +231,8 @@ def load(task: Task, settings: Settings) -> tuple[Problem, Truth]:
     ValueError
         If facts do not hold.
     """
-    return read(ensure_built(task, settings).path, task.order)
+    path, _, name = ensure_built(task, settings)
+    return read(path, task.order, name)
 
 
 def ensure_built(task: Task, settings: Settings) -> BuiltTask:
@@ -238,9 +252,12 @@ def ensure_built(task: Task, settings: Settings) -> BuiltTask:
     ValueError
         If facts do not hold.
     """
-    path = task.built_path(settings).absolute()
-    with suppress(OSError, ValueError):
-        return BuiltTask(path, read_facts(path))
+    name = task.built_name(settings)
+    path = settings.data.absolute() / "built" / name
+    # The name shows no change of code that the fingerprint of the builder does not cover.
+    if path in _built_here or not untraced(Path(str(datasets.tasks()[task.base].__file__))):
+        with suppress(OSError, ValueError):
+            return BuiltTask(path, read_facts(path, name), name)
     users = bool(users_path(task, settings))
     try:
         problem, truth = (_subsample if task.subsample_options else _build)(task, settings)
@@ -255,9 +272,14 @@ def ensure_built(task: Task, settings: Settings) -> BuiltTask:
     facts = Facts.from_problem(problem, truth, _user_file_digests(task, settings))
     if task.has_default_options:
         facts.check(task.base, datasets.facts(task.base))
-    with writing(path) as temporary:
-        write(temporary, replace(problem, name=str(task.built)), truth, facts)
-    return BuiltTask(path, facts)
+    with writing(path, follow=False) as temporary:
+        write(temporary, replace(problem, name=str(task.built)), truth, facts, name)
+    _built_here.add(path)
+    return BuiltTask(path, facts, name)
+
+
+#: Files of tasks that this process built.
+_built_here: set[Path] = set()
 
 
 def _build(task: Task, settings: Settings) -> tuple[Problem, Truth]:
@@ -303,14 +325,16 @@ def documents(task: Task) -> dict[str, int]:
     return dict(datasets.facts(task.base).get("documents", {}))
 
 
-def write(path: Path, problem: Problem, truth: Truth, facts: Facts | None = None) -> None:
-    """Write a built task, see `npz`; without facts, compute them."""
+def write(
+    path: Path, problem: Problem, truth: Truth, facts: Facts | None = None, name: str = ""
+) -> None:
+    """Write a built task for a name, see `npz` and `BuiltTask`; without facts, compute them."""
     facts = facts or Facts.from_problem(problem, truth)
     header = {"family": problem.family, "facts": facts.to_json()}
-    write_arrays(path, header, (problem, truth))
+    write_arrays(path, header, (problem, truth), name)
 
 
-def read(path: Path, order: int = 0) -> tuple[Problem, Truth]:
+def read(path: Path, order: int = 0, name: str = "") -> tuple[Problem, Truth]:
     """Read a built task.
 
     Parameters
@@ -319,6 +343,8 @@ def read(path: Path, order: int = 0) -> tuple[Problem, Truth]:
         File of the task.
     order
         Order of the documents, see `Task`.
+    name
+        The name that it was written for.
 
     Returns
     -------
@@ -330,26 +356,37 @@ def read(path: Path, order: int = 0) -> tuple[Problem, Truth]:
     Raises
     ------
     ValueError
-        For a damaged file.
+        For a damaged file, and one that was written for another name.
     OSError
         For an unreadable file.
     """
-    problem, truth = read_value(path, {cls.__name__: cls for cls in (Domain, Problem, Truth)})
+    classes = {cls.__name__: cls for cls in (Domain, Problem, Truth)}
+    problem, truth = read_value(path, classes, name)
     return problems.permuted(problem, truth, order) if order else (problem, truth)
 
 
-def read_facts(path: Path) -> Facts:
+def read_facts(path: Path, name: str = "") -> Facts:
     """Read the facts of a built task, without its matrices.
+
+    Parameters
+    ----------
+    path
+        File of the task.
+    name
+        The name that it was written for.
 
     Raises
     ------
     ValueError
-        For a damaged file.
+        For a damaged file, and one that was written for another name.
     OSError
         For an unreadable file.
     """
-    header = read_header(path)
-    return Facts.from_json(header["family"], header["facts"])
+    header = read_header(path, name)
+    try:
+        return Facts.from_json(header["family"], header["facts"])
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{path} has no facts of a task") from error
 
 
 def users_path(task: Task, settings: Settings) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import zipfile
 
 import pytest
 from small_experiment import PLAIN
 
-from transferbench import models
+from transferbench import bundle, models
 
 MODEL = """\
 from transferbench.problem import Fit
@@ -89,3 +90,57 @@ def test_a_model_that_changed_since_is_not_shared(call, made):
     (made / "mine.py").write_text(MODEL.replace("0.5", "0.25"))
     code, _, err = call("share", "plain")
     assert (code, err.count("\n"), "run them again" in err) == (2, 1, True)
+
+
+def test_code_of_a_zip_is_named_before_it_runs(call, home, made, monkeypatch):
+    assert call("share", "plain")[0] == 0
+    ran = made / "ran"
+    with zipfile.ZipFile("plain.zip") as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    files["models/mine.py"] += f"open({str(ran)!r}, 'w')\n".encode()
+    with zipfile.ZipFile("plain.zip", "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    shutil.rmtree(home.results)
+    warning = "warning: this zip runs code with your rights: models/mine.py; trust its author"
+    # On a terminal there is a question.
+    for stream in (sys.stdin, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setattr("click.confirm", lambda *_, **__: False)
+    code, _, err = call("verify", "plain.zip")
+    assert (code, ran.exists()) == (2, False)
+    assert err.splitlines()[0] == warning
+    assert "nothing was run" in err
+    monkeypatch.undo()
+    monkeypatch.chdir(made)
+    code, _, err = call("verify", "plain.zip")
+    assert (code, ran.exists()) == (0, True), err
+    assert err.splitlines()[0] == warning
+
+
+def test_a_zip_of_registered_models_runs_no_code_of_its_own(call, home, plain, monkeypatch):
+    monkeypatch.chdir(plain.parent)
+    assert call("share", str(plain), "--out", "plain.zip")[0] == 0
+    code, _, err = call("verify", "plain.zip", "--seconds", "60")
+    assert (code, "runs code" in err) == (0, False), err
+
+
+def test_a_zip_that_unpacks_to_too_much_is_refused(call, made, monkeypatch):
+    assert call("share", "plain")[0] == 0
+    with zipfile.ZipFile("plain.zip") as archive:
+        size = sum(info.file_size for info in archive.infolist())
+    for limit, expected in ((size, 0), (size - 1, 2)):
+        monkeypatch.setattr(bundle, "MAX_UNPACKED", limit)
+        code, _, err = call("verify", "plain.zip")
+        assert (code, "unpacks to more than" in err) == (expected, bool(expected)), err
+        code, _, err = call("share", "plain", "--out", "again.zip")
+        assert (code, "in one zip" in err) == (expected, bool(expected)), err
+
+
+def test_members_that_lie_about_their_size_are_refused(call, made):
+    assert call("share", "plain")[0] == 0
+    with zipfile.ZipFile("plain.zip", "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("models/bomb.py", bytes(10_000_000))
+        archive.getinfo("models/bomb.py").file_size = 10
+    code, _, err = call("verify", "plain.zip")
+    assert (code, err.count("\n"), "expected a zip of `share`" in err) == (2, 1, True), err

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import tarfile
+import tracemalloc
+import zipfile
+from contextlib import nullcontext
 
 import pytest
-from packing import FILES, pack_tar, pack_zip
+from packing import FILES, pack_tar, pack_zip, sparse_tar
 
 from transferbench.data import archive
 from transferbench.data.archive import digest, members
@@ -80,3 +83,93 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(UserError, match="not a readable tar or zip archive"):
         list(members(path))
+
+
+@pytest.mark.parametrize("kind", ["S", "0.0", "0.1", "1.0"])
+def test_sparse_files_are_refused_before_they_are_unpacked(tmp_path, kind):
+    """64 GiB in a few bytes, as GNU tar writes them."""
+    path = sparse_tar(tmp_path / "archive", kind, 2**36)
+    with tarfile.open(path) as archive:
+        assert [info.size for info in archive] == [2**36]
+    with pytest.raises(UserError, match="has a sparse file"):
+        list(members(path))
+
+
+LYING = {
+    "size in a field": {"size": f"{2**50}"},
+    "size of less than nothing": {"size": "-512"},
+    "size beyond what can be sought": {"size": f"{2**80}"},
+    "a long field": {"comment": "x" * (1 << 20)},
+}
+
+
+@pytest.mark.parametrize("kind", LYING)
+def test_a_tar_that_lies_about_sizes_is_refused(tmp_path, kind):
+    with tarfile.open(tmp_path / "archive", "w", format=tarfile.PAX_FORMAT) as archive:
+        info = tarfile.TarInfo("a")
+        info.pax_headers = LYING[kind]
+        archive.addfile(info)
+    with pytest.raises(UserError, match="not a readable tar or zip archive"):
+        list(members(tmp_path / "archive"))
+
+
+@pytest.mark.parametrize("size", [2**30, 2**80])
+def test_a_header_that_claims_more_than_there_is_is_refused(tmp_path, size):
+    info = tarfile.TarInfo("a")
+    info.size = size
+    (tmp_path / "archive").write_bytes(info.tobuf(tarfile.GNU_FORMAT) + bytes(1024))
+    with pytest.raises(UserError, match="is not of"):
+        list(members(tmp_path / "archive"))
+
+
+def lying_zip(path, claimed: int, content: bytes, method: int = zipfile.ZIP_DEFLATED):
+    """Write a zip whose member claims another unpacked size."""
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("a", content)
+        archive.infolist()[0].file_size = claimed
+    return path
+
+
+@pytest.mark.parametrize("claimed", [0, 5, 2**30])
+def test_a_zip_that_lies_about_sizes_is_refused_without_unpacking(tmp_path, claimed):
+    path = lying_zip(tmp_path / "archive", claimed, bytes(20_000_000))
+    tracemalloc.start()
+    with pytest.raises(UserError, match="not a readable tar or zip archive"):
+        list(members(path))
+    assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_members_that_zipfile_unpacks_at_once_are_refused(tmp_path, method):
+    path = lying_zip(tmp_path / "archive", 5, bytes(1000), method)
+    with pytest.raises(UserError, match="packed by deflate"):
+        list(members(path))
+
+
+@pytest.mark.parametrize("mode", ["w:gz", "zip"])
+def test_more_members_than_the_limit_are_refused(tmp_path, monkeypatch, mode):
+    files = {f"{n}": b"" for n in range(9)}
+    path = tmp_path / "archive"
+    (pack_zip(path, files) if mode == "zip" else pack_tar(path, files, mode))
+    for limit in (10, 9):  # with the folder
+        monkeypatch.setattr(archive, "MAX_MEMBERS", limit)
+        monkeypatch.setattr("transferbench.files.MAX_MEMBERS", limit)
+        with nullcontext() if limit == 10 else pytest.raises(UserError, match="more than 9 mem"):
+            assert len(list(members(path))) == 9
+
+
+@pytest.mark.parametrize("mode", ["w:bz2", "w:xz"])
+def test_other_packings_are_refused(tmp_path, mode):
+    with pytest.raises(UserError, match="not a readable tar or zip archive"):
+        list(members(pack_tar(tmp_path / "archive", {"a": bytes(10**6)}, mode)))
+
+
+@pytest.mark.parametrize("mode", ["w", "zip"])
+def test_names_lead_nowhere_and_archives_inside_stay_packed(tmp_path, mode):
+    inner = pack_zip(tmp_path / "inner", FILES).read_bytes()
+    files = {"../../up": b"1", "/etc/passwd": b"2", "inner.zip": inner}
+    path, before = tmp_path / "archive", sorted(tmp_path.iterdir())
+    (pack_zip(path, files) if mode == "zip" else pack_tar(path, files, mode))
+    assert dict(members(path)) == files
+    assert sorted(tmp_path.iterdir()) == sorted([*before, path])

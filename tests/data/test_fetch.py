@@ -409,3 +409,28 @@ def test_a_mirror_has_regular_files_only(tmp_path, settings):
     os.mkfifo(path)
     with pytest.raises(Unavailable, match=f"{NAME}: no regular file"):
         fetch.get(FILE, settings.replace(mirrors=(str(tmp_path / "mirror"),)))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links")
+@pytest.mark.parametrize("content", [BAD, None])
+def test_links_in_place_of_originals_locks_and_notices_are_replaced(home, tmp_path, content):
+    folder = mirror(tmp_path / "mirror", GOOD)
+    settings = home.replace(mirrors=(str(folder),))
+    path = settings.data / "raw" / NAME
+    path.parent.mkdir(parents=True)
+    links = [path, path.with_name(f"{path.name}.lock"), settings.data / "raw" / "toy" / ".notice"]
+    for number, link in enumerate(links):
+        victim = tmp_path / f"victim-{number}"
+        if content:
+            victim.write_bytes(content)
+        link.symlink_to(victim)
+    assert fetch.get(FILE, settings).read_bytes() == GOOD
+    for number, link in enumerate(links):
+        victim = tmp_path / f"victim-{number}"
+        assert (victim.read_bytes() if victim.exists() else None) == content
+        # An existing file is a notice that was shown.
+        assert link.is_symlink() == (content is not None and link.name == ".notice")
+    path.rename(tmp_path / "good")
+    path.symlink_to(tmp_path / "good")
+    assert fetch.get(FILE, settings.replace(mirrors=[])) == path
+    assert path.is_symlink()

@@ -17,7 +17,10 @@ import click
 import pytest
 from conftest import ROOT
 
+from transferbench import bundle, files, strict_yaml
 from transferbench.cli import invoke, main
+from transferbench.data import archive, fetch
+from transferbench.userdata import readers
 
 DOCS = ROOT / "docs"
 PAGES = sorted(
@@ -155,3 +158,21 @@ def test_links_and_targets_of_make_exist(page):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"(?:`|^)(?:\S+=\S+ )?make ([a-z-]+)", text, re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_the_limits_of_size_are_those_of_the_code():
+    page = (ROOT / ".github" / "SECURITY.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
+    limits = {
+        "a tar or zip of original data": f"{archive.MAX_UNPACKED >> 20} MiB",
+        "its members": f"{files.MAX_MEMBERS:,}; a name or the further fields of one, "
+        f"{archive.MAX_HEADER >> 20} MiB",
+        "a zip of `share`, all": f"{bundle.MAX_UNPACKED >> 20} MiB and {files.MAX_MEMBERS:,}",
+        "a file of yours": "1 GiB",
+        "a line of a text file": f"{readers.MAX_LINE >> 20} MiB",
+        "rows or columns": f"{readers.MAX_SIDE:,}",
+        "YAML": f"{strict_yaml.MAX_CHARACTERS:,} characters, {strict_yaml.MAX_DEPTH} levels",
+        "a file that is fetched": f"{fetch.MAX_SIZE >> 20} MiB",
+    }
+    for start, limit in limits.items():
+        assert any(row.startswith(f"| {start}") and limit in row for row in rows), start

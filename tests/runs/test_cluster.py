@@ -127,8 +127,7 @@ def test_data_of_a_worker_that_differ_are_refused(order, tmp_path):
     other = tasks.Task.parse("generated/clusters:documents=70")
     elsewhere = tmp_path / "elsewhere" / "built" / order.file
     elsewhere.parent.mkdir(parents=True)
-    built = tasks.ensure_built(other, _settings(tmp_path))
-    elsewhere.write_bytes(built.path.read_bytes())
+    tasks.write(elsewhere, *tasks.load(other, _settings(tmp_path)), name=order.file)
     with socket.create_server(("127.0.0.1", 0)) as caller:
         kind, why = cluster.perform_here(replace(order, address=caller.getsockname()))
     assert kind == "refused"

@@ -98,3 +98,13 @@ registered = models.registry()
 def test_numbers_that_json_lacks_are_null_in_records(call, home, here):
     (here / "weight.json").write_text("NaN")
     assert weight(call, "--rerun", "all") is None
+
+
+def test_runs_of_a_package_that_cannot_be_traced_are_repeated(here, monkeypatch):
+    package = here / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "inside.py").write_text(f"{GUESS}\nother = __import__('os' + '')\n")
+    known = {"inside": models.Model("inside", "transfer", "inside", package / "inside.py")}
+    monkeypatch.setattr("transferbench.models._registry.registry", lambda: known)
+    assert policy.has_untracked_code("inside")

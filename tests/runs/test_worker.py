@@ -141,3 +141,16 @@ def test_the_scored_documents_of_each_measured_domain_are_counted(tmp_path):
     record = Record.from_line(worker.run_job(job, print))
     one, two = (int(rows.sum()) for rows in truth.scored[:2])
     assert record.documents == {"task-1": one, "task-2": two, "all": one + two}
+
+
+def test_a_file_that_changed_places_since_is_not_read(perform, home):
+    """Its name and facts are checked before runs start; a worker checks the name again."""
+    problem, truth = make_problem()
+    path = home.data / "small.task"
+    home.data.mkdir(exist_ok=True)
+    tasks.write(path, problem, truth, name="another")
+    built = BuiltTask(path, Facts.from_problem(problem, truth), "own/small-0.task")
+    job = Job(Run(Task("own/small"), "lr", {}, None), built)
+    record = Record.from_line(worker.run_job(job, print))
+    assert record.status == "failed"
+    assert "was written under another name" in record.reason

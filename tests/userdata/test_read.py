@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from user_documents import write_csv, write_jsonl
 
 from transferbench.errors import UserError
+from transferbench.userdata import readers
 from transferbench.userdata.documents import DomainFiles, ReadOptions, check_files
 from transferbench.userdata.readers import read, read_domain
 
@@ -266,3 +267,36 @@ def test_another_number_of_labels_than_documents_is_refused(tmp_path):
     (tmp_path / "a.labels.txt").write_text("x\nz\ny\n")
     with pytest.raises(UserError, match=r"a\.labels\.txt: 3 labels for the 2 documents of a"):
         read(tmp_path / "a.npz", labels="some")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.svm"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
+def test_a_line_that_is_too_long_is_refused(tmp_path, monkeypatch, name, end):
+    path = tmp_path / name
+    path.write_text("text,label\n" + "x" * 1000 + end, newline="")
+    monkeypatch.setattr(readers, "MAX_LINE", 100)
+    with pytest.raises(UserError, match=r":2: a line of 1,00\d bytes, expected at most 100; split"):
+        read(path)
+
+
+def test_a_value_of_many_lines_that_is_too_long_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_text('text,label\n"' + "word\n" * 100 + '",a\n')
+    monkeypatch.setattr(readers, "MAX_LINE", 400)
+    with pytest.raises(UserError, match="field larger than field limit"):
+        read(path)
+
+
+def test_lines_that_end_as_on_old_machines_are_not_one_long_line(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_text("text,label\r" + "some words,a\r" * 50, newline="")
+    monkeypatch.setattr(readers, "MAX_LINE", 100)
+    assert len(read(path)) == 50
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_matrix_that_is_packed_by_another_method_is_refused(tmp_path, method):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w", method) as archive:
+        archive.writestr("data.npy", bytes(10_000))
+    with pytest.raises(UserError, match="packed by deflate"):
+        check_files([tmp_path / "a.npz"])

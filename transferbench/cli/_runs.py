@@ -99,6 +99,8 @@ class Execution:
         list of Record
             The records in the order of the runs; empty with dry_run.
         """
+        from transferbench import models
+        from transferbench.fingerprint import untraced
         from transferbench.runs import runner
         from transferbench.runs.policy import REASONS, has_untracked_code
         from transferbench.runs.record import Limits
@@ -122,9 +124,16 @@ class Execution:
             threads = self.threads or default.threads
             return Limits(self.time_limit or default.seconds, memory, threads, self.device)
 
-        if self.rerun == "outdated" and any(has_untracked_code(run.model) for run in runs):
-            message = "runs of your files are repeated: what they use may change"
-            say(f"{message}; --rerun missing keeps them", err=True)
+        if self.rerun == "outdated":
+            names = sorted(filter(has_untracked_code, {run.model for run in runs}))
+            files = [name for name in names if models.is_external(name)]
+            whys = dict.fromkeys(
+                untraced(models.get(name).path) for name in names if name not in files
+            )
+            what = ["runs of your files are repeated: what they use may change"] if files else []
+            what += [f"runs are repeated, as their code may have changed: {why}" for why in whys]
+            for message in what:
+                say(f"{message}; --rerun missing keeps them", err=True)
         once = OncePrinter()
 
         def report(run: Run, record: Record) -> None:

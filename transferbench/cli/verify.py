@@ -1,5 +1,7 @@
 """transferbench verify."""
 
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -7,7 +9,7 @@ import click
 
 from transferbench.cli._options import JOBS, completing, experiment_names, have_run
 from transferbench.cli._runs import seconds
-from transferbench.cli._terminal import echo, echo_table
+from transferbench.cli._terminal import echo, echo_table, say
 from transferbench.settings import Settings
 
 
@@ -27,7 +29,8 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
 
     For each model, its quickest run in the experiments named is made from scratch; without names,
     in all. Of a model in a file, all its runs are, as far as they take two minutes. FILE.zip is one
-    that `share` wrote; the code of the models in it is run. Results stay as they are.
+    that `share` wrote; models in it are code that is run, and named before. On a terminal you are
+    asked first. Results stay as they are.
 
     The exit code is 1 if a measure differs from the committed one by more than repeats of the run
     differ from each other. Runs whose data or optional library is unavailable are listed; they do
@@ -45,6 +48,7 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
             check_files(map(Path, names), settings.max_bytes)
             names = tuple(bundle.unpack(Path(name), Path(folder)) for name in names)
             settings = settings.replace(results=Path(folder))
+            _name_code(names, settings.results)
         names = tuple(experiments.expand(names)) or have_run(settings)
         measured = verify.committed(names, settings)
         chosen, limits = verify.quickest(measured, seconds), Limits(60 + 30 * seconds)
@@ -60,3 +64,24 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
     sentence, same = verify.summary(compared, measured)
     echo(sentence)
     return 0 if same else 1
+
+
+def _name_code(names: Iterable[str], results: Path) -> None:
+    """Name the code that the runs of a zip run; on a terminal, ask whether it shall be run.
+
+    Raises
+    ------
+    UserError
+        If the answer is no.
+    """
+    from transferbench import experiments, models
+    from transferbench.errors import UserError
+
+    columns = [c for n in names for c in experiments.load(n, results).spec.columns.values()]
+    code = sorted({column.model for column in columns if models.is_external(column.model)})
+    if not code:
+        return
+    listed = ", ".join(name.removeprefix(f"{results.as_posix()}/") for name in code)
+    say(f"warning: this zip runs code with your rights: {listed}; trust its author", err=True)
+    if sys.stdin.isatty() and sys.stderr.isatty() and not click.confirm("Run it?", err=True):
+        raise UserError("nothing was run; read the files in the folder models of the zip first.")

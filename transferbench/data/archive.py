@@ -1,4 +1,8 @@
-"""Read tar and zip archives in memory; compute digests of files and of archive contents."""
+"""Read tar and zip archives in memory; compute digests of files and of archive contents.
+
+An archive may be hostile until its digest was compared: no member is read further than the limit,
+whatever its header says.
+"""
 
 import gzip
 import hashlib
@@ -9,10 +13,18 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import Self
 
 from transferbench.errors import UserError
+from transferbench.files import MAX_MEMBERS, open_zip, read_member
 
 MAX_UNPACKED = 256 << 20  # bytes of all files of an archive
+MAX_HEADER = 1 << 20  # bytes of a long name or of further fields of a member of a tar
+#: Types of members of a tar that are such a name or such fields.
+HEADERS = (
+    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
+    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
+)
 # Errors of the standard library for damaged, truncated or unknown archives.
 ARCHIVE_ERRORS = (
     *(tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError),
@@ -65,10 +77,13 @@ def members(path: Path) -> Iterator[tuple[str, bytes]]:
     Raises
     ------
     UserError
-        For a file that is no readable archive, or that unpacks to more than MAX_UNPACKED bytes.
+        For a file that is no readable archive, that unpacks to more than MAX_UNPACKED bytes or has
+        more than MAX_MEMBERS members, or that has sparse files.
     """
     try:
-        for name, content in (_zipped if zipfile.is_zipfile(path) else _tarred)(path):
+        with path.open("rb") as packed:  # a tar may end with a zip, so the start decides
+            is_zip = packed.read(2) == b"PK"
+        for name, content in (_zipped if is_zip else _tarred)(path):
             yield str(PurePosixPath(name)), content
     except (*ARCHIVE_ERRORS, OSError) as error:
         reason = textwrap.shorten(f"{error}", 160, placeholder=" …") or type(error).__name__
@@ -78,11 +93,10 @@ def members(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _zipped(path: Path) -> Iterator[tuple[str, bytes]]:
-    with zipfile.ZipFile(path) as archive:
-        _check_size(sum(info.file_size for info in archive.infolist()))
+    with open_zip(path, MAX_UNPACKED) as archive:
         for info in archive.infolist():
             if not info.is_dir():
-                yield info.filename, archive.read(info)
+                yield info.filename, read_member(archive, info)
 
 
 def _tarred(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -90,13 +104,40 @@ def _tarred(path: Path) -> Iterator[tuple[str, bytes]]:
         is_gzip = packed.read(2) == b"\x1f\x8b"
     with (gzip.open if is_gzip else open)(path, "rb") as stream:
         unpacked = stream.read(MAX_UNPACKED + 1)
-    _check_size(len(unpacked))
-    with tarfile.open(fileobj=io.BytesIO(unpacked), mode="r:", encoding="utf-8") as archive:
-        for info in archive:
-            if info.isreg() and (content := archive.extractfile(info)):
-                yield info.name, content.read()
-
-
-def _check_size(size: int) -> None:
-    if size > MAX_UNPACKED:
+    if len(unpacked) > MAX_UNPACKED:
         raise ValueError(f"unpacks to more than {MAX_UNPACKED} bytes")
+    headers = {"mode": "r:", "encoding": "utf-8", "tarinfo": _Header}
+    with tarfile.open(fileobj=_Headers(unpacked), **headers) as archive:  # type: ignore[call-overload]
+        for number, info in enumerate(archive):
+            if number == MAX_MEMBERS:
+                raise ValueError(f"more than {MAX_MEMBERS} members")
+            if not 0 <= info.size <= len(unpacked) - info.offset_data:
+                raise ValueError(f"{info.name} is not of {info.size} bytes")
+            if info.isreg():
+                yield info.name, unpacked[info.offset_data : info.offset_data + info.size]
+
+
+class _Headers(io.BytesIO):
+    """An unpacked tar; tarfile reads the headers of its members alone."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        block = super().read(size)
+        # A sparse file of any size takes a few bytes.
+        if b"GNU.sparse." in block:
+            raise ValueError("has a sparse file")
+        return block
+
+
+class _Header(tarfile.TarInfo):
+    """A block that is the header of a member."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        info = super().frombuf(buf, encoding, errors)
+        if info.type == tarfile.GNUTYPE_SPARSE:
+            raise ValueError("has a sparse file")
+        if info.type in HEADERS and info.size > MAX_HEADER:
+            raise ValueError(f"a name or its fields have {info.size} bytes")
+        if not 0 <= info.size <= MAX_UNPACKED:  # tarfile would go there
+            raise ValueError(f"{info.name} is not of {info.size} bytes")
+        return info

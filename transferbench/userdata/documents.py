@@ -10,6 +10,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+import sys
 import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from transferbench import settings
 from transferbench.errors import UserError, brief
-from transferbench.files import open_regular, user_path
+from transferbench.files import open_regular, open_zip, user_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -255,8 +256,11 @@ def check_files(files: Iterable[Path], max_bytes: int | None = None) -> None:
             remedy = "split it into several files, or raise the setting max_size"
             raise UserError(f"{file}: {size:,} bytes, expected at most {max_bytes:,}; {remedy}.")
         if zipfile.is_zipfile(file):
-            with zipfile.ZipFile(file) as archive:
-                unpacked = sum(member.file_size for member in archive.infolist())
+            try:
+                with open_zip(file, sys.maxsize) as archive:
+                    unpacked = sum(member.file_size for member in archive.infolist())
+            except (ValueError, zipfile.BadZipFile) as error:
+                raise UserError(f"{file}: {error}; pack it anew.") from None
             if unpacked > 4 * max_bytes:
                 expected = f"expected at most {4 * max_bytes:,}"
                 raise UserError(f"{file}: {unpacked:,} bytes unpacked, {expected}.")

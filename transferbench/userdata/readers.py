@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 
 #: Rows or columns of a matrix.
 MAX_SIDE = 2**24
+#: Bytes of a line of a text file, and characters of a value in CSV.
+MAX_LINE = 2**24
 #: A line of SVMlight, and the label of one without a label.
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 LINE = re.compile(rf"([^\s:#][^\s:]*)((?:\s+[0-9]{{1,9}}:{NUMBER})*)\s*(?:#.*)?", re.ASCII)
@@ -156,6 +158,11 @@ def _decoded(path: Path, encoding: str) -> TextIO:
         For an unknown encoding, and for bytes that are not in it, with their line.
     """
     content = path.read_bytes()
+    for number, row in enumerate(io.BytesIO(content), start=1):
+        if len(row) > MAX_LINE < (size := max(map(len, row.split(b"\r")))):
+            remedy = "split the document, or correct the line ends of the file"
+            fault = f"a line of {size:,} bytes, expected at most {MAX_LINE:,}"
+            raise UserError(f"{path}:{number}: {fault}; {remedy}.")
     if content.startswith(codecs.BOM_UTF8):
         encoding = "utf-8-sig"
     try:
@@ -383,7 +390,7 @@ def column(path: Path, table: pd.DataFrame, name: str, *, needed: bool = True) -
 
 
 def _csv(path: Path, lines: TextIO) -> Rows:
-    csv.field_size_limit(2**31 - 1)
+    csv.field_size_limit(MAX_LINE)
     head = lines.readline()
     lines.seek(0)
     # Spreadsheets write ; where the comma is decimal.
