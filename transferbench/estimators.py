@@ -3,6 +3,8 @@
     classifier = TransferClassifier()              # or a model: TransferClassifier("gcmf", k=32)
     classifier.fit(X, y, sample_domain=domain)     # y of targets (domain < 0) is ignored
     classifier.transduction_[domain < 0]
+    cross_val_score(classifier, X, y, cv=list(TransductiveSplit().split(X, y, domain)),
+                    params={"sample_domain": domain})   # here true labels of targets in y
 
 The models are transductive: they label only the documents they are fitted on. X (n, d) is
 nonnegative, sparse or dense (an array or a DataFrame), documents × features. Each integer in
@@ -101,10 +103,10 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
             )
         except (ValueError, TypeError) as error:
             if where := _texts_in(X):
-                name = type(self).__name__
+                estimator = f"{type(self).__name__}({self.model!r})"
                 raise ValueError(
-                    f"{where} texts, expected numbers of 0 or more; vectorise first, as in "
-                    f"make_pipeline(TfidfVectorizer(), {name}()), see docs/estimators.md"
+                    f"{where} texts, expected numbers of 0 or more; vectorise first, for example "
+                    f"by make_pipeline(TfidfVectorizer(), {estimator}), which takes a list of texts"
                 ) from None
             if "Negative values" in str(error):
                 error.add_note("HashingVectorizer makes none with alternate_sign=False.")
@@ -127,8 +129,9 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         return int(state)
 
     def _checked_params(self, family: Family) -> dict[str, Any]:
-        """Return the given parameters and, if a given one is below a default that must not exceed
-        it, that one: DTL with k=8 has kappa=8 instead of 10.
+        """Return the given parameters, and a default that would exceed one that bounds it.
+
+        DTL's kappa is 10 and must be at most k: with k=8, and kappa not given, it is 8.
 
         Raises
         ------
@@ -759,7 +762,7 @@ class FittedDocuments:
     def _points(self, X: sp.csr_array) -> np.ndarray:
         """Return the projections (n, PROJECTIONS)."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.nan_to_num(X.astype(np.float64) @ self._directions)
+            return np.asarray(np.nan_to_num(X.astype(np.float64) @ self._directions))
 
     def rows_of(self, X: sp.csr_array) -> np.ndarray:
         """Return (n,) the row of each document among the fitted ones, −1 if it is new."""
