@@ -195,12 +195,10 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         rows = self._fitted.rows_of(X)
         confidence = np.asarray(self.label_distributions_[rows], np.float64)
         if (new := np.flatnonzero(rows < 0)).size:
-            # Without a number if it is all, so that cross-validation shows it once for all folds.
-            which = "the" if new.size == len(rows) else f"{new.size} of {len(rows)}"
             warnings.warn(
-                f"{type(self).__name__}: {which} documents were not fitted; they are labelled "
-                f"by {self._rule_of_new}; to label them by {self.model}, fit it with them as a "
-                "target.",
+                f"{type(self).__name__}: {new.size} of {len(rows)} documents were not fitted; they "
+                f"are labelled by {self._rule_of_new}; to label them by {self.model}, fit it with "
+                "them as a target.",
                 stacklevel=3,
             )
             confidence[new] = self._confidence_of_new(X[new])
