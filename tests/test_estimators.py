@@ -397,7 +397,8 @@ def test_a_pipeline_finds_every_fitted_document():
     y, domain = np.arange(200) % 2, np.repeat([1, -2], 100)
     texts = [" ".join(rng.choice(words[100 * c :][:200], rng.integers(3, 60))) for c in y]
     pipeline = make_pipeline(TfidfVectorizer(min_df=2), TransferClassifier("lr"))
-    pipeline.fit(texts, y, transferclassifier__sample_domain=domain)
+    with config_context(enable_metadata_routing=False):  # skada, if it is imported, turns it on
+        pipeline.fit(texts, y, transferclassifier__sample_domain=domain)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_array_equal(pipeline.predict(texts), pipeline[-1].transduction_)

@@ -115,7 +115,7 @@ def test_a_note_of_the_user_is_kept_and_ours_replaced(tmp_path, suffix):
     assert ours["note"].tolist() == ["", predictions.GUESS]
     path = tmp_path / f"found{suffix}"
     predictions.write(path, ours)
-    assert [*read(path, ReadOptions(text="confidence")).table["note"]] == ["", predictions.GUESS]
+    assert [*read(path, ReadOptions(text="predicted")).table["note"]] == ["", predictions.GUESS]
 
 
 def test_one_empty_view_of_several_is_no_guess():
