@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from conftest import make_clustering, make_multilabel, make_problem
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 from sklearn.utils.validation import _num_samples
@@ -23,6 +24,7 @@ from transferbench.errors import UserError
 from transferbench.estimators import (
     MultiLabelClassifier,
     MultiTaskClusterer,
+    TransductiveSplit,
     TransferClassifier,
 )
 from transferbench.measures import normalize_scores
@@ -151,7 +153,12 @@ def test_documents_of_sources_labelled_minus_one_are_unlabelled(estimator, dtype
     if isinstance(estimator, TransferClassifier):  # a target of their own
         other = clone(estimator).fit(X, names, np.where(hidden, -9, domain))
         np.testing.assert_array_equal(fitted.label_distributions_, other.label_distributions_)
-    sources = clone(estimator).fit(X, given, abs(domain).astype(np.uint8))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sources = clone(estimator).fit(X, given, abs(domain).astype(np.uint8))
+    # Beside names, −1 is no class.
+    counted = [f"{hidden.sum()} documents of sources have the label −1"] * (dtype is not object)
+    assert [str(warning.message)[: len(counted[0])] for warning in caught] == counted
     np.testing.assert_array_equal(sources.transduction_[~hidden], names[~hidden])
 
 
@@ -372,3 +379,226 @@ def test_impossible_features_are_refused():
     twice, of_both = sp.vstack([X, X]), np.repeat([1, -1], len(y))
     with pytest.raises(ValueError, match="domain -1 has the features of 1, document by"):
         TransferClassifier("lr").fit(twice, np.tile(y, 2), sample_domain=of_both)
+
+
+def small(documents: int = 60):
+    """Return X, y, domains and texts of two classes that are easily told apart."""
+    y = np.arange(documents) % 2
+    rng = np.random.default_rng(0)
+    X = rng.poisson(np.where(y[:, None] == np.arange(20) % 2, 1.0, 0.1)).astype(float)
+    texts = [" ".join(f"w{j}" for j in np.flatnonzero(row)) + " common" for row in X]
+    return X, y, np.repeat([1, -2], documents // 2), texts
+
+
+def test_a_pipeline_finds_every_fitted_document():
+    """fit_transform and transform of a TfidfVectorizer differ in the last digits."""
+    rng = np.random.default_rng(1)
+    words = np.array([f"w{j}" for j in range(300)])
+    y, domain = np.arange(200) % 2, np.repeat([1, -2], 100)
+    texts = [" ".join(rng.choice(words[100 * c :][:200], rng.integers(3, 60))) for c in y]
+    pipeline = make_pipeline(TfidfVectorizer(min_df=2), TransferClassifier("lr"))
+    with config_context(enable_metadata_routing=False):  # skada, if it is imported, turns it on
+        pipeline.fit(texts, y, transferclassifier__sample_domain=domain)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(pipeline.predict(texts), pipeline[-1].transduction_)
+        found = pipeline.predict(texts[::-3])
+    np.testing.assert_array_equal(found, pipeline[-1].transduction_[::-3])
+
+
+def unsorted(X):
+    """Return sparse X with its indices in descending order, and with stored zeros."""
+    X = sp.csr_matrix(X.toarray())
+    for i, j in zip(X.indptr, X.indptr[1:], strict=False):
+        X.indices[i:j], X.data[i:j] = X.indices[i:j][::-1].copy(), X.data[i:j][::-1].copy()
+    X = sp.csr_matrix((np.r_[X.data, 0.0], np.r_[X.indices, 0], np.r_[X.indptr[:-1], X.nnz + 1]))
+    X.has_sorted_indices = False
+    return X
+
+
+@pytest.mark.parametrize("precision", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    ("change", "share"),
+    [
+        (lambda X: X.toarray(), 1),
+        (lambda X: X.astype(np.float32), 1),
+        (lambda X: X.astype(np.float32).astype(np.float64), 1),
+        (lambda X: X.tocsc(), 1),
+        (unsorted, 1),
+        (lambda X: X * (1 + 1e-12), 1),
+        (lambda X: X * 1.0001, 0),
+        (lambda X: X * 2, 0),
+        (lambda X: X.toarray() + 1e-4 * np.eye(*X.shape, dtype=X.dtype), 0),
+        (lambda X: X.toarray().astype(np.float64) * 1e307, 0),
+    ],
+    ids=["dense", "single", "single as double", "csc", "unsorted", "rounding", "scaled", "twice",
+         "one entry", "huge"],
+)  # fmt: skip
+def test_fitted_documents_are_found_within_rounding(change, share, precision):
+    _, y, domain, texts = small()
+    texts = [f"{text} u{i}" for i, text in enumerate(texts)]  # no two are equal
+    X = TfidfVectorizer(dtype=precision).fit_transform(texts)[:, :60]
+    rows = np.flatnonzero(np.diff(X.indptr) > 0)
+    X, y, domain = X[rows], y[rows], domain[rows]
+    classifier = TransferClassifier("lr").fit(X, y, sample_domain=domain)
+    found = classifier._fitted.rows_of(classifier._validated(change(X), reset=False))
+    expected = np.arange(len(rows)) if share else np.full(len(rows), -1)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_large_features_do_not_hide_small_ones():
+    rng = np.random.default_rng(0)
+    X = np.c_[1.7e9 + rng.integers(0, 10**6, 60), rng.poisson(2, (60, 5))].astype(float)
+    y, domain = np.arange(40) % 2, np.repeat([1, -2], 20)
+    classifier = TransferClassifier("lr").fit(X[:40], y, sample_domain=domain)
+    with pytest.warns(UserWarning, match="20 of 60 documents were not fitted"):
+        classifier.predict(X)
+
+
+def test_of_equal_documents_the_last_one_of_a_target_is_found():
+    X, y, domain, _ = small()
+    X[40], X[50] = X[3], X[3]
+    classifier = TransferClassifier("lr").fit(X, y, sample_domain=domain)
+    assert classifier._fitted.rows_of(classifier._validated(X[[3, 40, 50]], reset=False)).tolist()\
+        == [50] * 3  # fmt: skip
+
+
+def test_documents_without_features_have_the_least_confidence():
+    X, y, domain, _ = small()
+    X[[40, 41]] = 0
+    classifier = TransferClassifier("lr").fit(X, y, sample_domain=domain)
+    np.testing.assert_allclose(classifier.label_distributions_[[40, 41]], 0.5)
+    np.testing.assert_array_equal(classifier.predict(X), classifier.transduction_)
+    several = MultiLabelClassifier("linear-svm").fit(X, np.eye(2)[y], domain)
+    np.testing.assert_allclose(several.label_distributions_[[40, 41]], 0.5)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        lambda texts: texts,
+        pd.Series,
+        lambda texts: pd.Series(texts, dtype="string"),
+        lambda texts: np.array(texts, object),
+        lambda texts: pd.DataFrame({"body": texts, "n": range(len(texts))}),
+        lambda texts: [text.split() for text in texts],
+        lambda texts: pd.DataFrame({"body": [None, *texts[1:]]}),
+    ],
+)
+def test_texts_in_place_of_features_say_vectorise_first(texts):
+    X, y, domain, raw = small()
+    with pytest.raises(ValueError, match=r"texts, expected .*; vectorise first.*TfidfVectorizer"):
+        TransferClassifier("lr").fit(texts(raw), y, sample_domain=domain)
+    fitted = TransferClassifier("lr").fit(X, y, sample_domain=domain)
+    with pytest.raises(ValueError, match="vectorise first"):
+        fitted.predict(texts(raw))
+
+
+def test_booleans_are_no_domains_and_nullable_integers_are():
+    X, y, domain, _ = small()
+    with pytest.raises(ValueError, match=r"got bool; .*np.where\(is_source, 1, -2\)"):
+        TransferClassifier("lr").fit(X, y, sample_domain=domain > 0)
+    for given in (domain.astype(object), pd.Series(domain, dtype="Int64")):
+        TransferClassifier("lr").fit(X, y, sample_domain=given)
+
+
+@pytest.mark.parametrize(
+    "estimator", [TransferClassifier("lr"), MultiLabelClassifier("linear-svm")]
+)
+@pytest.mark.parametrize("kind", ["string", "str", "category", object, "Int64", float])
+def test_labels_of_targets_may_be_missing_and_those_of_sources_not(estimator, kind):
+    X, y, domain, _ = small()
+    numbers = kind in ("Int64", float)
+    given = pd.Series(y if numbers else np.array(["ham", "spam"], object)[y], dtype=kind)
+    given[30:] = None
+    fitted = clone(estimator).fit(X, given, sample_domain=domain)
+    assert fitted.classes_.tolist() == ([0, 1] if numbers else ["ham", "spam"])
+    assert (fitted.transduction_[30:] == fitted.classes_[y[30:]]).all()
+    given[3] = None
+    with pytest.raises(ValueError, match="NaN or None for 1 documents of sources, first in row 3"):
+        clone(estimator).fit(X, given, sample_domain=domain)
+
+
+@pytest.mark.parametrize("frame", [False, True])
+def test_rows_of_several_labels_may_be_missing_in_targets(frame):
+    X, y, domain, _ = small()
+    Y = np.c_[y, 1 - y].astype(float)
+    full = MultiLabelClassifier("linear-svm").fit(X, Y, domain)
+    Y[30:] = np.nan
+    Y[30, 0] = 1
+    given = pd.DataFrame(Y, columns=["a", "b"]).astype("Int64") if frame else Y
+    several = MultiLabelClassifier("linear-svm").fit(X, given, domain)
+    np.testing.assert_array_equal(several.transduction_, full.transduction_)
+    Y[3, 1] = np.nan
+    with pytest.raises(ValueError, match="first in row 3"):
+        MultiLabelClassifier("linear-svm").fit(X, Y, domain)
+
+
+@pytest.mark.parametrize("model", ["lr", "linear-svm"])
+@pytest.mark.parametrize("kind", [int, float, object, "Int64"])
+def test_minus_one_beside_other_numbers_is_counted(model, kind):
+    X, _, domain, _ = small()
+    estimator = (TransferClassifier if model == "lr" else MultiLabelClassifier)(model)
+    y = pd.Series(np.arange(60) % 3 - 1, dtype=kind)
+    with pytest.warns(UserWarning, match="10 documents of sources have the label −1") as caught:
+        estimator.fit(X, y, sample_domain=domain)
+    assert caught[0].filename == __file__
+    with pytest.raises(ValueError, match=r"one class, 1; .* −1, which 15 documents have"):
+        estimator.fit(X, np.arange(60) % 2 * 2 - 1, sample_domain=domain)
+    with pytest.raises(ValueError, match=r"one class, 1; expected two classes or more$"):
+        estimator.fit(X, np.where(domain < 0, -1, 1), sample_domain=domain)
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_usual_marks_of_unlabelled_documents_give_no_warning():
+    X, y, domain, _ = small()
+    masked = np.where(domain < 0, -1, y)
+    TransferClassifier("lr").fit(X, masked, sample_domain=domain)
+    TransferClassifier("lr").fit(X, masked)
+    TransferClassifier("lr").fit(X, np.where(domain < 0, np.arange(60) % 3 - 1, y), domain)
+    TransferClassifier("lr").fit(X, (np.arange(60) % 3 - 1).astype(str), domain)
+    rows = np.where(np.arange(60)[:, None] % 3 > 0, np.eye(2, dtype=int)[y], -1)
+    MultiLabelClassifier("linear-svm").fit(X, rows, domain)
+
+
+def test_defaults_follow_the_parameters_that_bound_them():
+    X, y, domain, _ = small()
+    grid = GridSearchCV(
+        TransferClassifier("dtl", max_iter=2),
+        {"k": [4, 12]},
+        cv=list(TransductiveSplit().split(X, y, domain)),
+        error_score="raise",
+    )
+    grid.fit(X, y, sample_domain=domain)
+    assert "kappa" not in grid.best_params_
+    same = TransferClassifier("dtl", k=4, kappa=4, max_iter=2).fit(X, y, domain)
+    found = TransferClassifier("dtl", k=4, max_iter=2).fit(X, y, domain)
+    np.testing.assert_array_equal(found.label_distributions_, same.label_distributions_)
+    TransferClassifier("mrtl", k2=5, max_iter=2).fit(X, y, domain)
+    with pytest.raises(ValueError, match="kappa must be at most k"):
+        TransferClassifier("dtl", k=4, kappa=5).fit(X, y, domain)
+
+
+def test_a_transductive_split_scores_hidden_labels_of_fitted_documents():
+    X, y, _, _ = small()
+    domain = np.repeat([1, -2, -5], 20)
+    known = np.where(np.isin(np.arange(60), [21, 25, 45]), y, np.where(domain < 0, -1, y))
+    splits = list(TransductiveSplit().split(X, known, domain))
+    assert [test.tolist() for _, test in splits] == [[21, 25], [45]]
+    assert all(train.tolist() == list(range(60)) for train, _ in splits)
+    drawn = np.arange(60) == 25
+    (_, first), _ = TransductiveSplit().split(X, known, domain, label_sample=drawn)
+    assert first.tolist() == [21]
+    # Wrong labels of targets change the score only: the fit does not see them.
+    wrong = np.where(domain == -2, 1 - y, y)
+    with config_context(enable_metadata_routing=True), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for labels, expected in ((y, [1, 1]), (wrong, [0, 1])):
+            scores = cross_val_score(
+                TransferClassifier("lr"), X, labels, cv=TransductiveSplit(),
+                params={"sample_domain": domain},
+            )  # fmt: skip
+            np.testing.assert_allclose(scores, expected, atol=0.1)
+    for given, message in ((None, "no domains"), (abs(domain), "has a label to score")):
+        with pytest.raises(ValueError, match=message):
+            TransductiveSplit().get_n_splits(X, y, given)

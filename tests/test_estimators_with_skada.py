@@ -57,7 +57,7 @@ def documents(targets: int = 2):
 CLASSIFIER = TransferClassifier("gcmf", k=6, p=4, max_iter=20)
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error", "ignore:.*documents were not fitted")
 @pytest.mark.parametrize(
     ("splitter", "scorer"),
     [

@@ -3,21 +3,25 @@
     classifier = TransferClassifier()              # or a model: TransferClassifier("gcmf", k=32)
     classifier.fit(X, y, sample_domain=domain)     # y of targets (domain < 0) is ignored
     classifier.transduction_[domain < 0]
+    cross_val_score(classifier, X, y, cv=list(TransductiveSplit().split(X, y, domain)),
+                    params={"sample_domain": domain})   # here true labels of targets in y
 
 The models are transductive: they label only the documents they are fitted on. X (n, d) is
 nonnegative, sparse or dense (an array or a DataFrame), documents × features. Each integer in
 `sample_domain` is a domain: 0 and above are sources, negative ones are targets.
 """
 
-import hashlib
 import warnings
-from collections.abc import Iterator, Sequence
-from numbers import Integral
+from collections.abc import Iterator, Mapping, Sequence
+from numbers import Integral, Number
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
+from scipy.spatial import cKDTree
 from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin
+from sklearn.model_selection import BaseCrossValidator
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_consistent_length, check_random_state
@@ -36,6 +40,13 @@ from transferbench.userdata.multilabel import fit_in_tasks
 MASKED, SOURCE = -1, 1
 #: Nearest fitted documents that decide about a new one in several labels.
 NEIGHBOURS = 10
+#: A document is a fitted one if it differs by less than this part of its length. The same document
+#: in float32 and float64 differs by 1e-7.
+ROUNDING = 1e-6
+#: Random projections by which documents are compared.
+PROJECTIONS = 8
+#: By model, a parameter and another that it must not exceed. Its default follows the other.
+AT_MOST = {"dtl": ("kappa", "k"), "mrtl": ("k1", "k2")}
 
 
 class ModelEstimator(BaseEstimator):  # type: ignore[misc]
@@ -75,7 +86,7 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            For invalid input, or if y is None.
+            For invalid input, also texts, or if y is None.
         """
         try:
             X = validate_data(
@@ -90,7 +101,13 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
                 ensure_min_features=2 if isinstance(self, ClusterMixin) else 1,
                 reset=reset,
             )
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
+            if where := _texts_in(X):
+                estimator = f"{type(self).__name__}({self.model!r})"
+                raise ValueError(
+                    f"{where} texts, expected numbers of 0 or more; vectorise first, for example "
+                    f"by make_pipeline(TfidfVectorizer(), {estimator}), which takes a list of texts"
+                ) from None
             if "Negative values" in str(error):
                 error.add_note("HashingVectorizer makes none with alternate_sign=False.")
             raise
@@ -111,9 +128,26 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
             state = check_random_state(state).randint(2**31)
         return int(state)
 
+    def _checked_params(self, family: Family) -> dict[str, Any]:
+        """Return the given parameters, and a default that would exceed one that bounds it.
+
+        DTL's kappa is 10 and must be at most k: with k=8, and kappa not given, it is 8.
+
+        Raises
+        ------
+        UserError
+            For an unknown model or parameter, an invalid value, or a model of another family.
+        """
+        resolved: Mapping[str, Any] = api.resolve(self.model, family, self._params)
+        name, bound = AT_MOST.get(self.model, ("", ""))
+        if name and name not in self._params and resolved[name] > resolved[bound]:
+            return self._params | {name: resolved[bound]}
+        return self._params
+
     def _fit_model(self, problem: Problem) -> Fit:
         """Fit the model by its parameters and the seed."""
-        return api.fit(self.model, problem, seed=self._seed(), **self._params)
+        params = self._checked_params(problem.family)
+        return api.fit(self.model, problem, seed=self._seed(), **params)
 
 
 class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[misc]
@@ -158,13 +192,13 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        rows = np.array([self._fitted_rows.get(row, -1) for row in _row_digests(X)], np.intp)
+        rows = self._fitted.rows_of(X)
         confidence = np.asarray(self.label_distributions_[rows], np.float64)
         if (new := np.flatnonzero(rows < 0)).size:
             warnings.warn(
-                f"{type(self).__name__}: {new.size} documents were not fitted; they are labelled "
-                f"by {self._rule_of_new}; to label them by {self.model}, fit it with them as a "
-                "target.",
+                f"{type(self).__name__}: {new.size} of {len(rows)} documents were not fitted; they "
+                f"are labelled by {self._rule_of_new}; to label them by {self.model}, fit it with "
+                "them as a target.",
                 stacklevel=3,
             )
             confidence[new] = self._confidence_of_new(X[new])
@@ -209,7 +243,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         sample
             Labels (n, c) of a labelled sample of the targets, zero elsewhere; it chooses the model.
         """
-        api.resolve(self.model, family, self._params)
+        self._checked_params(family)
         confidence = Y.copy()
         if seen.all():
             name = type(self).__name__
@@ -225,12 +259,13 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
                 raise ValueError(f"{self.model} finds clusters, not classes; choose another model")
             for (_, rows), scores in zip(_by_domain(domain), fit.scores, strict=True):
                 confidence[rows] = np.where(seen[rows, None], Y[rows], self._confidence(scores))
+            empty = ~seen & (np.diff(X.indptr) == 0)
+            confidence[empty] = self._least_confidence(confidence[empty])
         self.label_distributions_ = confidence
         self.transduction_ = self._decide(confidence)
         # For equal documents, `predict` returns the last unseen one.
         order = np.concatenate([np.flatnonzero(seen), np.flatnonzero(~seen)])
-        digests = list(_row_digests(X))
-        self._fitted_rows = {digests[i]: i for i in order}
+        self._fitted = FittedDocuments(X, order)
         return confidence
 
     def _confidence(self, scores: np.ndarray) -> np.ndarray:
@@ -239,6 +274,13 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
     def _confidence_of_new(self, X: sp.csr_array) -> np.ndarray:
         raise NotImplementedError
 
+    def _least_confidence(self, confidence: np.ndarray) -> np.ndarray:
+        """Return the least confidences (n, c) with the decisions of `confidence` (n, c)."""
+        n, c = confidence.shape
+        least = np.full((n, c), 1 / c)
+        least[np.arange(n), confidence.argmax(axis=1)] = np.nextafter(1 / c, 1)
+        return least
+
     def _decide(self, confidence: np.ndarray) -> np.ndarray:
         return np.asarray(self.classes_[confidence.argmax(axis=1)])
 
@@ -246,12 +288,13 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
 class TransferClassifier(TransductiveClassifier):
     """A transfer model as a classifier; by default the model that `transferbench predict` uses.
 
-    `predict` looks up a fitted document by its features, to the last digit. If fitted documents are
-    equal, the last one counts, targets after sources. A new document gets the class with the
-    nearest mean by cosine; the means are over the targets' documents by their predicted classes. No
-    paper describes this step. To label new documents by the model itself, fit it with them as a
-    target. Without a target, no model is fitted, a warning is given, and the means are over the
-    sources.
+    `predict` looks up a fitted document by its features, which may differ by rounding. If fitted
+    documents are equal, the last one counts, targets after sources. A new document gets the class
+    with the nearest mean by cosine; the means are over the targets' documents by their predicted
+    classes. No paper describes this step. To label new documents by the model itself, fit it with
+    them as a target. Without a target, no model is fitted, a warning is given, and the means are
+    over the sources. A document of a target without any feature is a guess: its confidence is the
+    least there is, 1/c.
 
     Parameters
     ----------
@@ -289,7 +332,7 @@ class TransferClassifier(TransductiveClassifier):
         X
             (n, d) nonnegative.
         y
-            (n,) classes; those of targets are ignored.
+            (n,) classes; those of targets are ignored and may be missing.
         sample_domain
             (n,) the domain of each document, 0 or more for sources, negative for targets; by
             default all are of one source. Documents of sources with the label −1 are a target.
@@ -301,7 +344,7 @@ class TransferClassifier(TransductiveClassifier):
         Warns
         -----
         UserWarning
-            If there is no target.
+            If there is no target, or if −1 stands beside other numbers in y of sources.
 
         Raises
         ------
@@ -311,13 +354,17 @@ class TransferClassifier(TransductiveClassifier):
             For an unknown model or parameter.
         """
         X = self._validated(X, y)
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(np.asarray(y), warn=True)
         domain = _checked_domains(sample_domain, X, y)
-        domain = np.where((domain >= 0) & (y == MASKED), domain.min(initial=MASKED) - 1, domain)
-        seen = domain >= 0
+        y = _checked_labels(y, domain)
+        unlabelled = (domain >= 0) & (y == MASKED)
+        seen = (domain >= 0) & ~unlabelled
         if not seen.any():
             raise ValueError("no source: expected a domain of 0 or more for some documents")
-        self.classes_, Y = _classes_of(y, seen)
+        if sample_domain is not None:
+            _warn_of_masked(y, seen, unlabelled)
+        domain = np.where(unlabelled, domain.min(initial=MASKED) - 1, domain)
+        self.classes_, Y = _classes_of(y, seen, unlabelled)
         remedy = "fit the documents to label, too, with a negative domain"
         sample = None
         if label_sample is not None:
@@ -344,6 +391,11 @@ class TransferClassifier(TransductiveClassifier):
         if not drawn.any() or (drawn & seen).any():
             raise ValueError(
                 "label_sample: expected documents of targets, whose domain is negative"
+            )
+        if (without := drawn & (y == MASKED)).any():
+            raise ValueError(
+                f"label_sample: {without.sum()} of its documents have no label; expected one of "
+                "the sources' labels, or False in label_sample"
             )
         if not (known := np.isin(y[drawn], self.classes_)).all():
             other = y[drawn][~known][0]
@@ -372,9 +424,10 @@ class TransferClassifier(TransductiveClassifier):
 class MultiLabelClassifier(TransductiveClassifier):
     """A multi-label model as a classifier of documents with several labels, in several tasks.
 
-    `predict` looks up a fitted document by its features, to the last digit. A new document gets the
-    mean confidence of its 10 nearest fitted documents by cosine and of one more value, ½. No paper
-    describes this step. To label new documents by the model itself, fit it with them, unlabelled.
+    `predict` looks up a fitted document by its features, which may differ by rounding. A new
+    document gets the mean confidence of its 10 nearest fitted documents by cosine and of one more
+    value, ½. No paper describes this step. To label new documents by the model itself, fit it with
+    them, unlabelled.
 
     Parameters
     ----------
@@ -416,7 +469,8 @@ class MultiLabelClassifier(TransductiveClassifier):
             (n, d) nonnegative.
         y
             (n, c) 0 or 1 for each label, sparse, dense or a DataFrame, or (n,) the one label of
-            each document; −1 stands for unlabelled documents.
+            each document; −1 stands for unlabelled documents. Documents of a negative domain may
+            have any values, also missing ones.
         sample_domain
             (n,) integers, the task of each document, by default one task for all. Documents of a
             negative domain are unlabelled, whatever their y, as in `TransferClassifier`; those of
@@ -425,7 +479,8 @@ class MultiLabelClassifier(TransductiveClassifier):
         Warns
         -----
         UserWarning
-            If every document is labelled.
+            If every document is labelled, or if y is (n,), has domains, and −1 stands beside other
+            numbers.
 
         Raises
         ------
@@ -436,27 +491,29 @@ class MultiLabelClassifier(TransductiveClassifier):
         """
         X = self._validated(X, y)
         names = getattr(y, "columns", None)
-        if not sp.issparse(y):
-            y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+        y = sp.csr_array(canonical(y)).toarray() if sp.issparse(y) else np.asarray(y)
         domain = _checked_domains(sample_domain, X, y)
+        y = _checked_labels(y, domain)
+        y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
         labelled = domain >= 0
-        self._single = y.ndim == 1 or (
-            y.shape[1] == 1 and not np.isin(y.data if sp.issparse(y) else y, (MASKED, 0, 1)).all()
-        )
+        self._single = y.ndim == 1 or (y.shape[1] == 1 and not np.isin(y, (MASKED, 0, 1)).all())
         if self._single:
             y = column_or_1d(y, warn=True)
-            labelled = labelled & (y != MASKED)
+            unlabelled = labelled & (y == MASKED)
+            labelled = labelled & ~unlabelled
         else:
-            y = np.asarray(sp.csr_array(canonical(y)).toarray() if sp.issparse(y) else y)
             labelled = labelled & ~(y == MASKED).all(axis=1)
         if not labelled.any():
             raise ValueError("no labelled document: expected classes, or rows of 0 and 1")
         if self._single:
-            self.classes_, Y = _classes_of(y, labelled)
+            if sample_domain is not None:
+                _warn_of_masked(y, labelled, unlabelled)
+            self.classes_, Y = _classes_of(y, labelled, unlabelled)
         else:
-            Y = np.where(labelled[:, None], y, 0).astype(np.float64)
-            if not np.isin(Y, (0, 1)).all():
+            if not np.isin(y[labelled], (0, 1)).all():
                 raise ValueError("expected 0 or 1 for each label in y, or a row of −1")
+            Y = np.zeros(y.shape)
+            Y[labelled] = y[labelled]
             self.classes_ = np.arange(Y.shape[1]) if names is None else np.asarray(names)
         remedy = "fit the documents to label, too, with rows of −1 in y"
         self._transduce("multilabel", X, domain, Y, labelled, remedy)
@@ -472,6 +529,11 @@ class MultiLabelClassifier(TransductiveClassifier):
         nearest = self._neighbours.kneighbors(X, return_distance=False)
         total = self.label_distributions_[nearest].sum(axis=1) + THRESHOLD
         return normalize_scores(total) if self._single else total / (nearest.shape[1] + 1)
+
+    def _least_confidence(self, confidence: np.ndarray) -> np.ndarray:
+        if self._single:
+            return super()._least_confidence(confidence)
+        return np.where(confidence >= THRESHOLD, THRESHOLD, np.nextafter(THRESHOLD, 0))
 
     def _decide(self, confidence: np.ndarray) -> np.ndarray:
         """Return labels (n, c) 0/1, or classes (n,) if `fit` was given those."""
@@ -549,16 +611,24 @@ def _checked_domains(sample_domain: Any, X: sp.csr_array, y: Any = None) -> np.n
     """
     if sample_domain is None:
         sample_domain = np.full(X.shape[0], SOURCE)
-    domain = np.asarray(column_or_1d(sample_domain))
+    domain = np.asarray(column_or_1d(np.asarray(sample_domain)))
     check_consistent_length(X, y, domain)
+    if domain.dtype == object and all(isinstance(d, Integral) for d in domain.tolist()):
+        domain = np.array(domain.tolist())
     if domain.dtype.kind not in "iu":
-        raise ValueError(f"expected integers in sample_domain, got {domain.dtype}")
+        raise ValueError(
+            f"expected integers in sample_domain, got {domain.dtype}; give 0 or more to documents "
+            "of a source and a negative number to those of a target, as in "
+            "np.where(is_source, 1, -2)"
+        )
     if domain.size and not -(2**62) < int(domain.min()) <= int(domain.max()) < 2**62:
         raise ValueError("expected integers between -2**62 and 2**62 in sample_domain")
     return domain.astype(np.int64)
 
 
-def _classes_of(y: np.ndarray, labelled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _classes_of(
+    y: np.ndarray, labelled: np.ndarray, unlabelled: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes (c,) of the labelled documents, and their labels Y (n, c).
 
     Parameters
@@ -567,16 +637,27 @@ def _classes_of(y: np.ndarray, labelled: np.ndarray) -> tuple[np.ndarray, np.nda
         Classes (n,).
     labelled
         Which documents (n,) are labelled; the rows of the others are zero in Y.
+    unlabelled
+        Which documents (n,) of sources have the label −1.
 
     Raises
     ------
     ValueError
         For values that are no classes, or fewer than two classes.
     """
-    check_classification_targets(y[labelled])
-    classes, codes = np.unique(y[labelled], return_inverse=True)
+    labels = y[labelled]
+    if y.dtype == object and all(isinstance(label, Number | np.bool) for label in labels):
+        labels = np.array(labels.tolist())  # pandas' nullable numbers
+    check_classification_targets(labels)
+    classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError("the sources have one class; expected two classes or more")
+        message = f"the sources have one class, {classes[0]}; expected two classes or more"
+        if unlabelled.any():
+            message += (
+                f"; the label −1, which {unlabelled.sum()} documents have, means unlabelled, as in "
+                "skada: if it is a class, rename it, as by y + 1"
+            )
+        raise ValueError(message)
     Y = np.zeros((len(y), len(classes)))
     Y[np.flatnonzero(labelled), codes] = 1
     return classes, Y
@@ -588,9 +669,176 @@ def _by_domain(domain: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         yield d, np.flatnonzero(domain == d)
 
 
-def _row_digests(X: sp.csr_array) -> Iterator[bytes]:
-    """Yield a digest of each row, equal for equal numbers in single and double precision."""
-    data, indices = X.data.astype(np.float64), X.indices.astype(np.int64)
-    for start, end in zip(X.indptr, X.indptr[1:], strict=False):
-        row = indices[start:end].tobytes() + data[start:end].tobytes()
-        yield hashlib.blake2b(row, digest_size=16).digest()
+def _checked_labels(y: np.ndarray, domain: np.ndarray) -> np.ndarray:
+    """Return y (n,) or (n, c) with −1 for missing values of targets.
+
+    Missing are None, NaN and pandas' NA and NaT.
+
+    Raises
+    ------
+    ValueError
+        If values of a source are missing.
+    """
+    missing = np.asarray(pd.isna(y))
+    rows = missing if y.ndim == 1 else missing.any(axis=1)
+    if (without := np.flatnonzero(rows & (domain >= 0))).size:
+        raise ValueError(
+            f"Input y contains NaN or None for {without.size} documents of sources, first in row "
+            f"{without[0]}; give them a label, leave them out, or give them a negative domain, "
+            "which is a target"
+        )
+    if not missing.any():
+        return y
+    y = y.copy()
+    y[missing] = MASKED
+    # Without missing values, numbers of pandas' nullable columns are numbers again.
+    return y if any(isinstance(label, str) for label in y.ravel()) else np.array(y.tolist())
+
+
+def _warn_of_masked(y: np.ndarray, labelled: np.ndarray, unlabelled: np.ndarray) -> None:
+    """Warn if the label −1 of documents of sources may be a class, as other labels are numbers."""
+    classes = set(y[labelled].tolist())
+    if unlabelled.any() and len(classes) > 1 and all(isinstance(c, Number) for c in classes):
+        warnings.warn(
+            f"{unlabelled.sum()} documents of sources have the label −1 and are taken as "
+            "unlabelled, as in skada; if −1 is a class, rename it, as by y + 1; if it is not, a "
+            "negative domain says so.",
+            stacklevel=3,
+        )
+
+
+def _texts_in(X: Any) -> str:
+    """Return where X has texts, as the begin of a message, or ""."""
+    if sp.issparse(X):
+        return ""
+    if hasattr(X, "columns"):
+        named = [name for name in X.columns if _holds_texts(X[name])]
+        return f"X has columns ({', '.join(map(repr, named[:5]))}) of" if named else ""
+    return "X holds" if _holds_texts(X) else ""
+
+
+def _holds_texts(values: Any) -> bool:
+    """Return True if the values are texts or, in a list, lists of texts (tokens)."""
+    try:
+        flat = np.asarray(values, dtype=object).ravel()
+    except ValueError:  # lists of different shapes
+        return False
+    return any(
+        isinstance(value, str | bytes)
+        or (isinstance(value, list | tuple) and any(isinstance(token, str) for token in value))
+        for value in flat
+    )
+
+
+class FittedDocuments:
+    """Finds documents among those that were fitted, also after other rounding.
+
+    Documents are compared by random projections of their features, scaled to a largest value of
+    one. A document is the nearest fitted one if their difference is below `ROUNDING` of its length.
+    Unlike digits that are cut, this has no bounds between which a value could fall.
+
+    Parameters
+    ----------
+    X
+        (n, d) fitted documents, canonical.
+    order
+        (n,) rows, the preferred ones last: of equal documents the last one is found.
+    """
+
+    def __init__(self, X: sp.csr_array, order: np.ndarray) -> None:
+        largest = X.max(axis=0).toarray().ravel().astype(np.float64)
+        scale = 1 / np.where(largest > np.finfo(np.float32).tiny, largest, 1)
+        self._directions = np.random.default_rng(0).standard_normal((X.shape[1], PROJECTIONS))
+        self._directions *= scale[:, None]
+        self._scale = scale
+        points = self._points(X)
+        reverse = order[::-1]
+        _, first = np.unique(points[reverse], axis=0, return_index=True)
+        self._rows = reverse[first]
+        self._tree = cKDTree(points[self._rows])
+
+    def _points(self, X: sp.csr_array) -> np.ndarray:
+        """Return the projections (n, PROJECTIONS)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(np.nan_to_num(X.astype(np.float64) @ self._directions))
+
+    def rows_of(self, X: sp.csr_array) -> np.ndarray:
+        """Return (n,) the row of each document among the fitted ones, −1 if it is new."""
+        with np.errstate(over="ignore"):
+            distance, nearest = self._tree.query(self._points(X))
+            scaled = X.astype(np.float64) * self._scale
+            length = np.sqrt(np.asarray(scaled.multiply(scaled).sum(axis=1)))
+        # The projections of a difference are longer than it by the root of their number.
+        same = np.isfinite(distance) & (distance <= ROUNDING * np.sqrt(PROJECTIONS) * length)
+        return np.where(same, self._rows[np.where(same, nearest, 0)], -1)
+
+
+class TransductiveSplit(BaseCrossValidator):  # type: ignore[misc]
+    """Splits that score a transductive model on the documents that it labels.
+
+    There is one split for each target. Every document is in its training part, and the labelled
+    documents of the target are its test part. `TransferClassifier` and `MultiLabelClassifier`
+    ignore the labels of targets, so these are hidden from the fit, and `predict` returns
+    `transduction_` for documents that were fitted.
+
+        GridSearchCV(TransferClassifier("dtl"), {"k": [8, 16]}, cv=TransductiveSplit())
+
+    Parameters of `split` other than X and y are passed by scikit-learn's metadata routing. Without
+    it, give the domains twice, as `groups` and as `sample_domain`.
+    """
+
+    __metadata_request__split: ClassVar = {"sample_domain": True, "label_sample": True}
+
+    def split(
+        self,
+        X: Any,
+        y: Any,
+        groups: Any = None,
+        sample_domain: Any = None,
+        label_sample: Any = None,
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield all rows, and the rows to score, for each target.
+
+        Parameters
+        ----------
+        X
+            (n, d), not used.
+        y
+            (n,) or (n, c) true labels. Documents whose label is −1 or missing are not scored.
+        groups
+            Another way to give `sample_domain`.
+        sample_domain
+            (n,) the domain of each document, negative for targets.
+        label_sample
+            (n,) bool, True for documents whose labels the fit is given; they are not scored.
+
+        Raises
+        ------
+        ValueError
+            Without a target that has a label to score.
+        """
+        given = groups if sample_domain is None else sample_domain
+        if given is None:
+            raise ValueError("TransductiveSplit: no domains; give sample_domain, or groups")
+        y = y.toarray() if sp.issparse(y) else np.asarray(y)
+        domain = _checked_domains(given, y)
+        absent = pd.isna(y) | (y == MASKED)
+        scored = (domain < 0) & ~(absent if y.ndim == 1 else absent.any(axis=1))
+        if label_sample is not None:
+            scored &= ~column_or_1d(label_sample).astype(bool)
+        if not scored.any():
+            raise ValueError("TransductiveSplit: no document of a target has a label to score")
+        for _, rows in _by_domain(np.where(scored, domain, 0)):
+            if scored[rows[0]]:
+                yield np.arange(len(y)), rows
+
+    def get_n_splits(
+        self,
+        X: Any = None,
+        y: Any = None,
+        groups: Any = None,
+        sample_domain: Any = None,
+        label_sample: Any = None,
+    ) -> int:
+        """Return the number of targets that have labels to score; see `split`."""
+        return sum(1 for _ in self.split(X, y, groups, sample_domain, label_sample))

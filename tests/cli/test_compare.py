@@ -119,7 +119,7 @@ def test_predict_takes_the_recommended_model_and_says_why(call, folder, monkeypa
     assert shares == "shares by consensus: cat 50 % (source 50), sea 50 % (source 50)"
     assert end == "a.csv: 30 documents"
     rows = read_csv("a.csv")
-    columns = ["text", "label", "predicted", "confidence", "agree", "predicted_svm"]
+    columns = ["text", "label", "predicted", "confidence", "agree", "predicted_svm", "note"]
     assert list(rows[0]) == columns
     assert call("predict", *FILES, "-m", "consensus", "--out", "b.csv")[0] == 0
     assert [r["predicted"] for r in read_csv("b.csv")] == [r["predicted"] for r in rows]

@@ -63,7 +63,10 @@ def test_predictions_are_written_for_every_document_of_every_target(call, folder
     gcmf = ("-m", "gcmf", "--set", "k=8", "--set", "p=5", "--out", "found/all.csv")
     assert call("predict", *FILES, *gcmf) == (0, "found/all.csv: 50 documents\n", "")
     rows = read_csv("found/all.csv")
-    assert list(rows[0]) == ["file", "row", "text", "label", "id", "predicted", "confidence"]
+    assert list(rows[0]) == [
+        *("file", "row", "text", "label", "id"),
+        *("predicted", "confidence", "note"),
+    ]
     assert [row["file"] for row in rows] == ["t.csv"] * 30 + ["u.csv"] * 20
     assert [int(row["row"]) for row in rows] == [*range(1, 31), *range(1, 21)]
     assert [row["id"] for row in rows] == [""] * 30 + [f"u{i}" for i in range(20)]
@@ -89,7 +92,7 @@ def test_one_table_keeps_its_rows_and_columns(call, folder):
     code, _, err = call("predict", *FILES[:2], "--target", "t.jsonl", "-m", "lr", "--out", "a.csv")
     assert (code, err.splitlines()[0]) == (0, "warning: t.jsonl: 1 blank rows are skipped")
     rows = read_csv("a.csv")
-    assert list(rows[0]) == ["Nr", "TEXT", "tags", "predicted", "confidence"]
+    assert list(rows[0]) == ["Nr", "TEXT", "tags", "predicted", "confidence", "note"]
     assert [row["TEXT"] for row in rows] == texts
     assert (rows[3]["Nr"], rows[3]["tags"]) == ("3", '["a", "b"]')
     assert (
@@ -136,7 +139,7 @@ def test_without_a_source_documents_are_clustered(call, folder):
     code, _, err = call("predict", *targets, *models[:4], "--clusters", "2", "--out", "a.csv")
     assert (code, err) == (0, "")
     rows = read_csv("a.csv")
-    assert list(rows[0])[-2:] == ["cluster", "confidence"]
+    assert list(rows[0])[-3:] == ["cluster", "confidence", "note"]
     assert {row["cluster"] for row in rows} == {"1", "2"}
     code, out, err = call("compare", *targets, *models, "--repeats", "2")
     assert (code, "recommended" in out + err) == (0, False)
@@ -233,7 +236,7 @@ def test_models_take_svmlight_files_and_an_extreme_scale_is_a_warning(call, fold
 
 def test_predictions_of_several_models_with_all_scores(call, folder):
     rows = predicted(call, *FILES, "-m", "svm", "--scores")
-    assert list(rows[0])[-6:] == ["predicted", "confidence", "agree", "predicted_lr",
+    assert list(rows[0])[-7:-1] == ["predicted", "confidence", "agree", "predicted_lr",
                                   "score_cat", "score_sea"]  # fmt: skip
     for row in rows:
         assert float(row["score_cat"]) + float(row["score_sea"]) == pytest.approx(1, abs=1e-5)

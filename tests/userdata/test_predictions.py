@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from conftest import make_multilabel
 from user_documents import SOURCE, TARGET, make_documents
 
 from transferbench.measures import normalize_scores
@@ -70,3 +72,57 @@ def test_a_written_label_is_read_again_as_it_was(tmp_path, suffix):
     path = tmp_path / f"found{suffix}"
     predictions.write(path, predictions.predict(problem, {"m": Fit((scores, scores))}, [matrix]))
     assert read(path, ReadOptions(text="file", label="predicted"), labels="all").labels == LABELS
+
+
+def labelled(texts, model="dtl", options=(), table=(), source=SOURCE, **how):
+    """Return the predictions for texts; the model is sure that all are of the first class."""
+    target = make_documents("t.csv", texts, [""] * len(texts))
+    target = replace(target, table=target.table.assign(**dict(table)))
+    problem, _ = documents_problem([source], [target], dict(options))
+    n = len(source)
+    fit = Fit((np.eye(2)[[0] * n], np.eye(2)[[0] * len(texts)]))
+    return predictions.predict(problem, {model: fit}, [target], **how)
+
+
+@pytest.mark.parametrize("model", ["dtl", "consensus", "lr"])
+def test_a_document_without_known_feature_has_confidence_0_and_a_note(model):
+    """Of the last two, one has a word of the source, and connects the other."""
+    texts = ["the cat", "", " ", "?!", "once", "zig zag", "zig zag", "the zoo", "zoo"]
+    found = labelled(texts, model)
+    assert found["predicted"].tolist() == ["cat"] * 9
+    assert found["note"].tolist() == [
+        "", *[predictions.GUESS] * 6, "", predictions.INDIRECT
+    ]  # fmt: skip
+    last = 0 if model == "lr" else 1
+    assert found["confidence"].tolist() == [1, 0, 0, 0, 0, 0, 0, 1, last]
+    assert found.sort_values("confidence", kind="stable").index[0] == 1
+
+
+def test_options_that_drop_words_make_guesses():
+    found = labelled(["the of", "the cat"], options={"stop_words": "english"}, with_scores=True)
+    assert found["note"].tolist() == [predictions.GUESS, ""]
+    assert found[["score_cat", "score_sea"]].to_numpy().tolist() == [[0, 0], [1, 0]]
+    rare = labelled(["cat", "cat kitten", "mouse mat"], options={"min_df": 4})
+    assert set(rare["note"]) <= {predictions.GUESS, ""}
+
+
+@pytest.mark.parametrize("suffix", predictions.SUFFIXES)
+def test_a_note_of_the_user_is_kept_and_ours_replaced(tmp_path, suffix):
+    own = labelled(["the cat", ""], table={"note": ["mine", ""]})
+    assert list(own)[-4:] == ["note", "predicted", "confidence", "predicted_note"]
+    assert own["note"].tolist() == ["mine", ""]
+    ours = labelled(["the cat", ""], table={"note": [predictions.GUESS, ""]})
+    assert ours["note"].tolist() == ["", predictions.GUESS]
+    path = tmp_path / f"found{suffix}"
+    predictions.write(path, ours)
+    assert [*read(path, ReadOptions(text="predicted")).table["note"]] == ["", predictions.GUESS]
+
+
+def test_one_empty_view_of_several_is_no_guess():
+    problem, _ = make_multilabel(tasks=1, views=2)
+    first, second = (sp.csr_array(view).toarray() for view in problem.domains[0].views)
+    first[[3, 4]] = second[4] = 0
+    domain = replace(problem.domains[0], views=(first, second))
+    (notes,) = predictions.notes(replace(problem, domains=(domain,)))
+    assert notes[4] == predictions.GUESS
+    assert notes[3] == ""

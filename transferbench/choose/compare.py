@@ -24,7 +24,8 @@ from transferbench.errors import Doubt, UserError
 from transferbench.measures import ALL, THRESHOLD, correct, evaluate
 from transferbench.problem import Fit, Problem, Truth
 from transferbench.stats import PairedTest, paired_error
-from transferbench.userdata.doubts import data_doubts, fit_doubts
+from transferbench.userdata.doubts import UNNAMED, data_doubts, fit_doubts
+from transferbench.userdata.separation import Separation
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -70,7 +71,12 @@ class Comparison:
         return {"source_shares": dict(zip(problem.classes, shares, strict=True)), **facts}
 
 
-def compare(problem: Problem, plans: Iterable[FitPlan], sample: Truth | None = None) -> Comparison:
+def compare(
+    problem: Problem,
+    plans: Iterable[FitPlan],
+    sample: Truth | None = None,
+    separations: Mapping[str, Separation] = UNNAMED,
+) -> Comparison:
     """Fit the models, and recommend one.
 
     Parameters
@@ -83,6 +89,8 @@ def compare(problem: Problem, plans: Iterable[FitPlan], sample: Truth | None = N
         Labels of documents of the targets that were drawn at random. They choose the model. The
         consensus decides at their class shares, unless its parameter prior is set; no other model
         uses them.
+    separations
+        What separates targets from the source; doubts name it.
 
     Raises
     ------
@@ -94,7 +102,7 @@ def compare(problem: Problem, plans: Iterable[FitPlan], sample: Truth | None = N
     memory: artefacts.Memory = {}
     for planned in plans:
         seeds[planned.model] = tuple(seed or 0 for seed in planned.seeds)
-        model = fit_plan(problem, planned, memory)
+        model = fit_plan(problem, planned, memory, separations)
         if not model.fits and not fitted:
             raise UserError(f"{model.model}: {model.doubts[0]}.")
         fitted[model.model] = model
@@ -111,7 +119,7 @@ def compare(problem: Problem, plans: Iterable[FitPlan], sample: Truth | None = N
         choice = choose_by_sample(fitted, sample)
     elif best:
         choice = choose(problem, best)
-    return Comparison(problem, fitted, tuple(data_doubts(problem)), choice)
+    return Comparison(problem, fitted, tuple(data_doubts(problem, separations)), choice)
 
 
 def results_table(compared: Comparison, truth: Truth | None = None) -> DataFrame:

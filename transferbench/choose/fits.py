@@ -16,8 +16,9 @@ from transferbench.errors import Doubt, UserError, unknown
 from transferbench.messages import reason
 from transferbench.parameters import Count
 from transferbench.problem import Family, Fit, Problem
-from transferbench.userdata.doubts import fit_doubts
+from transferbench.userdata.doubts import UNNAMED, fit_doubts
 from transferbench.userdata.multilabel import fit_in_tasks
+from transferbench.userdata.separation import Separation
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,12 @@ class ComparedModel:
         return any(doubt.worthless for doubt in self.doubts)
 
 
-def fit_plan(problem: Problem, planned: FitPlan, memory: artefacts.Memory) -> ComparedModel:
+def fit_plan(
+    problem: Problem,
+    planned: FitPlan,
+    memory: artefacts.Memory,
+    separations: Mapping[str, Separation] = UNNAMED,
+) -> ComparedModel:
     """Fit a model with each of its seeds; a model that cannot be fitted has a doubt instead.
 
     Parameters
@@ -181,6 +187,8 @@ def fit_plan(problem: Problem, planned: FitPlan, memory: artefacts.Memory) -> Co
         The model.
     memory
         Artefacts that models share, such as graphs and starts.
+    separations
+        What separates targets from the source; doubts name it.
     """
 
     def failed(text: str) -> ComparedModel:
@@ -210,5 +218,5 @@ def fit_plan(problem: Problem, planned: FitPlan, memory: artefacts.Memory) -> Co
             return failed(f"its code ended with {reason(error)}")
     texts = dict.fromkeys(str(warning.message).rstrip(".") for warning in printed)
     doubts = [*map(Doubt, texts)]
-    doubts += fit_doubts(planned.model, problem, planned.params, fits[0])
+    doubts += fit_doubts(planned.model, problem, planned.params, fits[0], separations)
     return ComparedModel(planned.model, planned.params, tuple(fits), fmean(seconds), tuple(doubts))

@@ -20,6 +20,7 @@ from transferbench.parameters import Params
 from transferbench.problem import Family, Problem, Truth
 from transferbench.userdata.documents import Documents, Labels, ReadOptions, find_domains
 from transferbench.userdata.load import load
+from transferbench.userdata.separation import separations
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -115,7 +116,8 @@ class Session:
             Iterates over the plans, for example with a progress bar.
         """
         sample = self.truth if self.sampled else None
-        return comparing.compare(self.problem, progress(self.plans), sample)
+        found = separations(self.problem, self.sources, self.targets, self.options)
+        return comparing.compare(self.problem, progress(self.plans), sample, found)
 
     def table(self, compared: Comparison) -> DataFrame:
         """Return a row for each target and model; see `compare.results_table`."""

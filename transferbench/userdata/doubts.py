@@ -5,7 +5,7 @@ A doubt is a warning of a doubtful or worthless result, with the remedy. `compar
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from transferbench.core.priors import labelled_shares
 from transferbench.core.scale import unit_rows
 from transferbench.errors import Doubt
 from transferbench.measures import THRESHOLD
-from transferbench.models.transfer import consensus
 from transferbench.problem import Domain, Fit, Problem
+from transferbench.userdata.separation import DIFFERENT, Separation, domain_area
 
 #: Models without transfer.
 NO_TRANSFER = ("lr", "svm")
@@ -39,10 +39,6 @@ RARE = 0.2
 MAX_NAMED = 8
 #: Width of the range of likely class shares (see `consensus.Agreed`) from which they are doubtful.
 WIDE = 0.2
-#: Area (see `consensus.area`) from which models without transfer are doubtful.
-DIFFERENT = 0.75
-#: Documents of each domain that the area is computed from.
-SAMPLE = 1000
 #: Number and share of a target's documents in the source from which the target is doubtful, and
 #: the share from which results on it are worthless.
 MIN_SHARED, DOUBTFUL_SHARED, WORTHLESS_SHARED = 3, 0.05, 0.9
@@ -53,8 +49,20 @@ FEATURES_REMEDY = (
 )
 
 
-def data_doubts(problem: Problem) -> list[Doubt]:
-    """Return doubts about the documents of the targets."""
+#: No features with names are known.
+UNNAMED: Mapping[str, Separation] = MappingProxyType({})
+
+
+def data_doubts(problem: Problem, separations: Mapping[str, Separation] = UNNAMED) -> list[Doubt]:
+    """Return doubts about the documents of the targets.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    separations
+        What separates targets from the source, see `separation.separations`.
+    """
     in_source = np.zeros(problem.domains[0].X.shape[1])
     for domain in problem.sources:
         in_source[sp.csr_array(domain.X).indices] = 1
@@ -63,6 +71,13 @@ def data_doubts(problem: Problem) -> list[Doubt]:
         for target in problem.targets
         for text, worthless in _feature_doubts(sp.csr_array(target.X), in_source)
     ]
+    for target, found in separations.items():
+        if found.suspicious:
+            text = (
+                f"its documents are told from the source's (area under the curve {found.area:.2f}),"
+                f" {found.features}; if this is no content, such as tags or signatures, remove it"
+            )
+            doubts.append(Doubt(text, target=target))
     return doubts + overlap_doubts(problem)
 
 
@@ -131,7 +146,13 @@ def _keys(domain: Domain, directions: np.ndarray) -> np.ndarray:
     return np.asarray(np.round(X @ directions, 5).view(complex).ravel())
 
 
-def fit_doubts(model: str, problem: Problem, params: Mapping[str, Any], fit: Fit) -> list[Doubt]:
+def fit_doubts(
+    model: str,
+    problem: Problem,
+    params: Mapping[str, Any],
+    fit: Fit,
+    separations: Mapping[str, Separation] = UNNAMED,
+) -> list[Doubt]:
     """Return doubts about the decisions of a model on the targets.
 
     Parameters
@@ -144,6 +165,8 @@ def fit_doubts(model: str, problem: Problem, params: Mapping[str, Any], fit: Fit
         All parameters of the model.
     fit
         Its fit.
+    separations
+        What separates targets from the source, see `separation.separations`.
     """
     doubts = []
     for target, scores in zip(problem.domains, fit.scores, strict=True):
@@ -158,12 +181,12 @@ def fit_doubts(model: str, problem: Problem, params: Mapping[str, Any], fit: Fit
             texts = _decision_doubts(problem, scores.argmax(axis=1), params, matched)
         doubts += [Doubt(text, worthless, target.name) for text, worthless in texts]
     for target in problem.targets if model in NO_TRANSFER else ():
-        if len(target.seen) < consensus.FEW:
-            continue
-        single = replace(problem, domains=(*problem.sources, target))
-        area = consensus.area(consensus.sampled(single, SAMPLE, 0), 0)
-        if area >= DIFFERENT:
-            why = f"a classifier tells its documents from these, area under the curve {area:.2f}"
+        found = separations.get(target.name) or Separation(domain_area(problem, target))
+        if found.area >= DIFFERENT:
+            area = f"area under the curve {found.area:.2f}"
+            why = f"a classifier tells its documents from these, {area}"
+            if found.features and not found.suspicious:  # else `data_doubts` names them
+                why += f", {found.features}"
             text = f"the source differs ({why}), and this model does not transfer"
             doubts.append(Doubt(text, target=target.name))
     width, peaks = (fit.diagnostics.get(name, 0) for name in ("share_width", "share_peaks"))

@@ -28,6 +28,7 @@ from transferbench.userdata.documents import (
     check_kind,
     check_unique,
 )
+from transferbench.userdata.markup import strip_tags
 from transferbench.userdata.multilabel import SEPARATOR, check_single, split_labels
 from transferbench.userdata.readers import read_domain, stack, with_labels
 
@@ -36,6 +37,8 @@ MAX_CLASSES = 1000
 #: between words, see `used_options`.
 Tokens = Literal["auto", "words", "characters"]
 WORDS = r"\w\w+"
+#: What to do with tags, comments, scripts and entities of HTML.
+Html = Literal["keep", "strip"]
 #: Number of documents of a file, and of characters of a document, that the script is detected from.
 SAMPLE_SIZE = 1000
 
@@ -221,7 +224,8 @@ def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
     check_kind(files)
     values = resolve(feature_function(files[0].kind), options, "the documents")
     if values.get("tokens") == "auto":
-        first = (document for file in files for document in islice(_texts(file), SAMPLE_SIZE))
+        html: Html = "strip" if values["html"] == "strip" else "keep"
+        first = (document for file in files for document in islice(_texts(file, html), SAMPLE_SIZE))
         starts = (document[:SAMPLE_SIZE] for document in first)
         words = values["token_pattern"] != WORDS or text.has_spaces(starts)
         values["tokens"] = "words" if words else "characters"
@@ -232,10 +236,11 @@ def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
     return values
 
 
-def _texts(file: Documents) -> Iterator[str]:
+def _texts(file: Documents, html: Html) -> Iterator[str]:
     """Yield the texts of a file with composed characters: separate accents would split words."""
     assert not sp.issparse(file.content)
-    return (normalize("NFC", document) for document in file.content)
+    texts = map(strip_tags, file.content) if html == "strip" else file.content
+    return (normalize("NFC", document) for document in texts)
 
 
 def _classes(files: Sequence[Documents], separator: str | None) -> list[str]:
@@ -292,9 +297,28 @@ def text_features(
     max_features: CountOrZero = 0,
     weighting: text.Weighting = "tf-idf",
     unit_length: bool = True,
+    html: Html = "keep",
 ) -> sp.csr_array:
     """Return the weighted token counts (n, d) of the texts of all files."""
-    documents = (document for file in files for document in _texts(file))
+    counts, _ = _token_counts(
+        files, tokens=tokens, stop_words=stop_words, token_pattern=token_pattern, min_df=min_df,
+        max_features=max_features, html=html,
+    )  # fmt: skip
+    return text.weight(counts, weighting, unit_length)
+
+
+def _token_counts(
+    files: Sequence[Documents],
+    *,
+    tokens: Tokens,
+    stop_words: text.StopWords,
+    token_pattern: str,
+    min_df: int,
+    max_features: int,
+    html: Html,
+) -> tuple[sp.csr_array, np.ndarray]:
+    """Return the counts (n, d) of the selected tokens of the texts of all files, and the tokens."""
+    documents = (document for file in files for document in _texts(file, html))
     try:
         counts, vocabulary = text.count(
             documents, text.PAIRS if tokens == "characters" else token_pattern
@@ -306,8 +330,27 @@ def text_features(
     )
     if not columns.size:
         raise _no_features(files[0])
-    counts = counts[:, columns]  # frees the counts of all tokens
-    return text.weight(counts, weighting, unit_length)
+    return counts[:, columns], vocabulary[columns]  # frees the counts of all tokens
+
+
+def feature_names(files: Sequence[Documents], **options: Any) -> np.ndarray:
+    """Return the name (d,) of each feature: its token, or its number in matrices.
+
+    The texts are counted once more, since few tasks need the names.
+
+    Parameters
+    ----------
+    files
+        Documents of all domains.
+    **options
+        All options by which they became features.
+    """
+    if files[0].kind == "texts":
+        selecting = {n: v for n, v in options.items() if n not in ("weighting", "unit_length")}
+        return _token_counts(files, **selecting)[1]
+    columns = np.flatnonzero(text.document_frequency(stack(files)) >= options["min_df"])
+    what, first = ("feature", 1) if files[0].kind == ".svm" else ("column", 0)
+    return np.array([f"{what} {column + first}" for column in columns], dtype=object)
 
 
 def _matrix_features(

@@ -11,16 +11,22 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from transferbench.files import writing
 from transferbench.measures import THRESHOLD, normalize_scores
 from transferbench.messages import no_formula
 from transferbench.problem import Fit, Problem
 from transferbench.userdata.documents import Documents
+from transferbench.userdata.doubts import NO_TRANSFER
 from transferbench.userdata.multilabel import SEPARATOR
 from transferbench.userdata.readers import Number
 
 SUFFIXES = (".csv", ".jsonl")
+#: Notes on a document: that nothing connects it with a labelled one, and that only other documents
+#: of the targets do.
+GUESS, INDIRECT = "a guess: no known feature", "no feature in common with the source"
 
 
 def predict(
@@ -34,9 +40,10 @@ def predict(
 ) -> pd.DataFrame:
     """Return the user's table of the documents of the targets, with predictions.
 
-    The user's columns are followed by `predicted` or `cluster`, and `confidence`; user's columns
-    with these names are replaced. Documents of several files, and those of matrices, also have the
-    columns `file` and `row`: the number in the file, from 1.
+    The user's columns are followed by `predicted` or `cluster`, `confidence` and, last, `note`;
+    user's columns with these names are replaced. A `note` of the user's own is kept, though: then
+    ours is `predicted_note` or `cluster_note`. Documents of several files, and those of matrices,
+    also have the columns `file` and `row`: the number in the file, from 1.
 
     Parameters
     ----------
@@ -60,11 +67,22 @@ def predict(
     confidence is the score of the label, see `normalize_scores`. A document with several labels has
     those whose score, cut to 0 … 1, reaches the threshold ½, best first; label and confidence are
     texts with the separator between the labels.
+
+    A document that nothing connects with the source, see `notes`, has confidence and scores of 0.
+    So has one that only other documents of the targets connect with it, if the first model learns
+    from the source alone.
     """
     several = problem.family == "multilabel"
     between = separator or SEPARATOR
     first, *others = fits
     kind = "predicted" if fits[first].columns == "classes" else "cluster"
+    table = pd.concat([documents.table for documents in targets])
+    all_notes = notes(problem)[-len(targets) :]
+    unknown = (GUESS, INDIRECT) if first in NO_TRANSFER else (GUESS,)
+    of_user = "note" in table and any(
+        value not in (GUESS, INDIRECT, "") for value in table["note"].dropna()
+    )
+    note = f"{kind}_note" if of_user else "note"
     parts = []
     for t in range(-len(targets), 0):
         decided = {model: _decided(fit.scores[t], several) for model, fit in fits.items()}
@@ -74,6 +92,7 @@ def predict(
         }
         best = fits[first].scores[t]
         scores = np.clip(best, 0, 1) if several else normalize_scores(best)
+        scores = np.where(np.isin(all_notes[t], unknown)[:, None], 0, scores)
         columns: dict[str, Sequence[object]] = {kind: labels[first]}
         if several:
             columns["confidence"] = [
@@ -96,14 +115,41 @@ def predict(
         if with_scores:
             named = zip(problem.classes, scores.T, strict=True)
             columns |= {f"score_{name}": _short(values) for name, values in named}
+        columns[note] = all_notes[t].tolist()
         parts.append(pd.DataFrame(columns))
     predictions = pd.concat(parts, ignore_index=True)
-    table = pd.concat([documents.table for documents in targets])
     table = table.drop(columns=[*predictions, "confidence"], errors="ignore")
     # Rows of a single table need no file and row.
     one_table = targets[0].kind == "texts" and table.index.get_level_values("file").nunique() == 1
     table = table.reset_index(drop=True) if one_table else _with_file_and_row(table)
     return pd.concat([table, predictions], axis=1)
+
+
+def notes(problem: Problem) -> list[np.ndarray]:
+    """Return a note (n,) on each document of each domain, "" for most.
+
+    A document is a guess if it has no feature, or if its features lead to no labelled document: not
+    to one that shares a feature, nor from there to others, and so on. Without labelled documents,
+    it is a guess if it has no feature.
+    """
+    X = sp.csr_array(
+        sp.vstack([sp.hstack([*map(sp.csr_array, domain.views)]) for domain in problem.domains])
+    )
+    n, d = X.shape
+    filled = np.diff(X.indptr) > 0
+    seen = np.concatenate([domain.seen for domain in problem.domains])
+    direct = connected = filled
+    if seen.any():
+        of_seen = np.zeros(d, bool)
+        of_seen[X[np.flatnonzero(seen)].indices] = True
+        direct = np.diff(X[:, of_seen].indptr) > 0
+        links = sp.coo_array(X)
+        graph = sp.coo_array((np.ones(X.nnz), (links.row, n + links.col)), shape=(n + d, n + d))
+        _, part = connected_components(graph, directed=False)
+        connected = filled & np.isin(part[:n], part[:n][seen])
+    texts = np.where(connected, np.where(direct, "", INDIRECT), GUESS)
+    ends = np.cumsum([len(domain.seen) for domain in problem.domains])[:-1]
+    return np.split(texts, ends)
 
 
 def _with_file_and_row(table: pd.DataFrame) -> pd.DataFrame:

@@ -9,8 +9,8 @@
     options: {min_df: 3, weighting: tf-idf}
 
 Options of texts: tokens (auto, words, characters), stop_words (none, english), token_pattern,
-min_df (2), max_features (0: all), weighting (tf-idf), unit_length (true). Of matrices: min_df (1),
-weighting, unit_length. Several labels are `a|b`, or as `separator` says.
+min_df (2), max_features (0: all), weighting (tf-idf), unit_length (true), html (keep, strip). Of
+matrices: min_df (1), weighting, unit_length. Several labels are `a|b`, or as `separator` says.
 
 Several views of the same documents are a folder, `own:path=FOLDER` or `multilabel/own:path=FOLDER`
 (without a path, `multilabel/own` is `own/multilabel` of the data folder), with the files

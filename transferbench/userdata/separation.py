@@ -1,0 +1,130 @@
+"""What tells the documents of a target from those of the source: tags, signatures, a language.
+
+A classifier of source and target is trained, and the features that decide most are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.models.transfer import consensus
+from transferbench.parameters import Params
+from transferbench.problem import Domain, Problem
+from transferbench.userdata.documents import Documents
+from transferbench.userdata.load import feature_names
+from transferbench.userdata.markup import share_with_tags
+
+#: Area (see `consensus.area`) from which source and target differ.
+DIFFERENT = 0.75
+#: Documents of each domain that the area is computed from.
+SAMPLE = 1000
+#: Source and target are suspiciously different, whatever the model, from this area, or if a feature
+#: or HTML is in so many more documents of one than of the other. Topics of the same kind of text
+#: differ less: books and kitchen appliances (reviews of Amazon) have .9988, .78 and 0.
+SUSPICIOUS_AREA, SUSPICIOUS_FEATURE, SUSPICIOUS_HTML = 0.9995, 0.9, 0.25
+#: Share of documents with HTML from which the option that strips it is named.
+SOME_HTML = 0.02
+#: Features that are named, and the part of the largest contribution that each must have.
+NAMED, CONTRIBUTION = 10, 0.05
+
+
+@dataclass(frozen=True)
+class Separation:
+    """How far a target's documents can be told from the source's.
+
+    Parameters
+    ----------
+    area
+        Area under the ROC curve, see `consensus.area`.
+    features
+        What decides most, and what to do if it is no content; "" if no features have names.
+    suspicious
+        True if this is more than another topic.
+    """
+
+    area: float
+    features: str = ""
+    suspicious: bool = False
+
+
+def domain_area(problem: Problem, target: Domain) -> float:
+    """Return the area of a target against the sources, 0 if it has too few documents to tell."""
+    if len(target.seen) < consensus.FEW:
+        return 0.0
+    single = replace(problem, domains=(*problem.sources, target))
+    return consensus.area(consensus.sampled(single, SAMPLE, 0), 0)
+
+
+def separations(
+    problem: Problem, sources: Sequence[Documents], targets: Sequence[Documents], options: Params
+) -> dict[str, Separation]:
+    """Return what separates each target from the sources, by name; only of those that differ.
+
+    Parameters
+    ----------
+    problem
+        The problem of the documents.
+    sources, targets
+        The documents.
+    options
+        All options by which they became features.
+    """
+    found: dict[str, Separation] = {}
+    names: np.ndarray | None = None
+    if not sources or problem.family == "clustering":
+        return found
+    for target, documents in zip(problem.domains[-len(targets) :], targets, strict=True):
+        html = [0.0, 0.0]
+        if documents.kind == "texts" and options.get("html") != "strip":
+            texts = [text for d in sources for text in d.content[: SAMPLE // len(sources)]]
+            html = [share_with_tags(part) for part in (texts, documents.content[:SAMPLE])]
+        differs_in_html = abs(html[1] - html[0]) >= SUSPICIOUS_HTML
+        area = domain_area(problem, target)
+        few = min(len(target.seen), sum(len(d.seen) for d in problem.sources)) < consensus.FEW
+        if few or (area < DIFFERENT and not differs_in_html):
+            continue
+        if names is None:
+            names = feature_names([*sources, *targets], **options)
+        columns, is_of_target, gap = _strongest(problem, target)
+        words = [
+            ", ".join(names[columns[is_of_target == side]]) + f" in the {where}"
+            for side, where in ((True, "target"), (False, "source"))
+            if (is_of_target == side).any()
+        ]
+        suspicious = differs_in_html or area >= SUSPICIOUS_AREA or gap >= SUSPICIOUS_FEATURE
+        remedy = "; --option html=strip removes HTML" if max(html) >= SOME_HTML else ""
+        found[target.name] = Separation(area, f"most by {' and '.join(words)}{remedy}", suspicious)
+    return found
+
+
+def _strongest(problem: Problem, target: Domain) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the features that tell a target from the sources.
+
+    Returns
+    -------
+    columns
+        The features with the largest contributions, the largest first: weight of a logistic
+        regression times the difference of the means.
+    is_of_target
+        True for those that stand for the target.
+    gap
+        Largest difference between the shares of documents with a feature.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    single = replace(problem, domains=(*problem.sources, target))
+    sampled = [sp.csr_array(d.X) for d in consensus.sampled(single, SAMPLE, 0).domains]
+    parts = sp.csr_array(sp.vstack(sampled[:-1])), sampled[-1]
+    is_target = np.repeat([False, True], [part.shape[0] for part in parts])
+    model = LogisticRegression(max_iter=100, class_weight="balanced")
+    weights = model.fit(sp.vstack(parts), is_target).coef_[0]
+    source, of_target = (np.asarray(part.mean(axis=0)).ravel() for part in parts)
+    contributions = weights * (of_target - source)
+    columns = np.argsort(-contributions, kind="stable")[:NAMED]
+    columns = columns[contributions[columns] > CONTRIBUTION * contributions.max()]
+    shares = [np.bincount(p.indices, minlength=p.shape[1]) / p.shape[0] for p in parts]
+    return columns, weights[columns] > 0, float(np.abs(shares[1] - shares[0]).max())
