@@ -57,7 +57,7 @@ class Jobs(click.ParamType[int]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if value == "auto":
-            from transferbench.runs.pool import cores
+            from transferbench.runs.machine import cores
 
             return cores()
         number: int = click.IntRange(1).convert(value, param, ctx)

@@ -23,7 +23,7 @@ def command(settings: Settings) -> int:
     from importlib import metadata
 
     from transferbench.messages import hide_passwords
-    from transferbench.runs.pool import total_memory
+    from transferbench.runs.machine import cores, total_memory
 
     missing, writable = [], True
     libraries = [f"transferbench {__version__}"]

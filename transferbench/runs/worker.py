@@ -20,6 +20,7 @@ from transferbench.errors import Doubt, Unavailable
 from transferbench.measures import ALL, correct, evaluate
 from transferbench.messages import excerpt, reason, shorten
 from transferbench.problem import Fit, Truth
+from transferbench.runs.machine import cores
 from transferbench.runs.record import Job, Record, now, pack
 from transferbench.userdata.doubts import data_doubts, fit_doubts
 
@@ -51,7 +52,11 @@ def run_job(job: Job, send: Send) -> str:
     record = replace(job.record("done"), versions=", ".join(libraries))
     warnings.formatwarning = _warning  # type: ignore[assignment]
     try:
-        with use_threads(limits.threads), device.use_device(limits.device):
+        with (
+            use_threads(limits.threads),
+            use_threads(limits.threads or min(threads(), cores())),  # libraries see no quota
+            device.use_device(limits.device),
+        ):
             record = replace(record, versions=", ".join([*libraries, *device.description()]))
             if limits.memory is not None and sys.platform == "linux":
                 import resource
