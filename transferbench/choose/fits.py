@@ -13,7 +13,7 @@ from typing import Any
 from transferbench import artefacts, models, parameters
 from transferbench.choose.evidence import QUICK, RECOMMENDED, REFERENCE
 from transferbench.errors import Doubt, UserError, unknown
-from transferbench.messages import reason
+from transferbench.messages import reason, user_place
 from transferbench.parameters import Count
 from transferbench.problem import Family, Fit, Problem
 from transferbench.userdata.doubts import fit_doubts
@@ -202,7 +202,7 @@ def fit_plan(problem: Problem, planned: FitPlan, memory: artefacts.Memory) -> Co
         except UserError:
             raise
         except (ValueError, ArithmeticError, MemoryError) as error:
-            why = str(error).rstrip(".") or "out of memory"
+            why = reason(error) if user_place(error) else str(error).rstrip(".") or "out of memory"
             return failed(f"{why}; other parameters are given by --set")
         except (Exception, SystemExit) as error:
             if not models.is_external(planned.model):

@@ -10,7 +10,7 @@ import click
 from annotated_types import Ge, Lt
 
 from transferbench.cli._options import JOBS, option, passing
-from transferbench.cli._terminal import OncePrinter, echo_table, say
+from transferbench.cli._terminal import DEBUG, OncePrinter, echo_table, say
 from transferbench.messages import shorten
 from transferbench.parameters import Positive, convert
 from transferbench.settings import Settings
@@ -132,6 +132,8 @@ class Execution:
                 once.say(f"warning: {run.model}: {doubt}")
             if first := shorten(record.output.strip().partition("\n")[0]):
                 once.say(f"{run.model} printed: {first} (more in the output of its record)")
+            if record.traceback and click.get_current_context().meta.get(DEBUG):
+                say(record.traceback.rstrip(), err=True)
             if record.status not in ("done", "unavailable"):
                 say(f"{record.status}: {run}: {record.failure}.", err=True)
             on_record(run, record)

@@ -5,7 +5,6 @@ import math
 import platform
 import sys
 import time
-import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -18,7 +17,7 @@ from transferbench.core import device
 from transferbench.core.parallel import threads, use_threads
 from transferbench.errors import Doubt, Unavailable
 from transferbench.measures import ALL, correct, evaluate
-from transferbench.messages import excerpt, reason, shorten
+from transferbench.messages import format_traceback, reason, shorten
 from transferbench.problem import Fit, Truth
 from transferbench.runs.machine import cores
 from transferbench.runs.record import Job, Record, now, pack
@@ -79,7 +78,7 @@ def run_job(job: Job, send: Send) -> str:
     except Unavailable as error:
         record = replace(record, status="unavailable", reason=shorten(error.brief))
     except BaseException as error:  # also SystemExit, which a model may raise
-        text = excerpt(traceback.format_exc().encode("utf-8", "backslashreplace"))
+        text = format_traceback(error)
         record = replace(record, status="failed", reason=reason(error), traceback=text)
     return json.dumps(asdict(replace(record, finished=now())))
 
