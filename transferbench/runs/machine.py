@@ -77,7 +77,7 @@ def _control_groups(root: Path, *controllers: str) -> Iterator[Path]:
     ----------
     root
         Folder with `proc` and `sys`.
-    controllers
+    *controllers
         Names that the folder of a controller may have in version 1.
     """
     groups = "0::/"  # without /proc, that of the container may still be found
@@ -93,4 +93,4 @@ def _control_groups(root: Path, *controllers: str) -> Iterator[Path]:
 
 
 if __name__ == "__main__":
-    print(cores())
+    print(cores())  # noqa: T201

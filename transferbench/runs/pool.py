@@ -18,7 +18,7 @@ from typing import Protocol, TypeAlias
 
 from transferbench.errors import Failure
 from transferbench.messages import reason
-from transferbench.runs.machine import cores as cores, total_memory
+from transferbench.runs.machine import total_memory
 from transferbench.runs.process import RunProcess, start_server
 from transferbench.runs.record import Job, OnProgress, Record, Run
 

@@ -67,9 +67,10 @@ class RunProcess:
         self._deadline = float("inf")
         self._server_lost = False
         for tries in range(MAX_STARTS):
-            context = start_server()
+            context: Any = start_server()
+            arguments = job, lines, output
             with _PROCESSES:
-                self._process = context.Process(target=_main, args=(job, lines, output), daemon=True)  # type: ignore[attr-defined]
+                self._process = context.Process(target=_main, args=arguments, daemon=True)
                 try:
                     self._process.start()
                     break
@@ -204,7 +205,7 @@ def continue_server() -> None:
     if sys.platform != "win32":
         from multiprocessing import forkserver
 
-        pid = getattr(forkserver._forkserver, "_forkserver_pid", None)  # type: ignore[attr-defined]
+        pid = getattr(forkserver._forkserver, "_forkserver_pid", None)
         if pid is not None:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGCONT)
