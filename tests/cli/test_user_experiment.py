@@ -91,9 +91,9 @@ def test_a_thousand_experiments_are_listed_without_opening_them(home, monkeypatc
     (home.results / "own-8" / experiments.COPY).write_bytes(b"title: \xff")
     (home.results / "own-9" / experiments.COPY).write_text("[title, none]")
     monkeypatch.setattr(experiments, "read", None)
-    start = time.perf_counter()
+    start = time.process_time()
     titles = experiments.titles(home.results)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
     assert (len(titles), titles["own-5"]) == (1000 + len(experiments.names()), "Plain clusters")
     assert "own-7/experiment.yaml:" in titles["own-7"]
     assert "own-8/experiment.yaml: cannot be read" in titles["own-8"]

@@ -202,7 +202,9 @@ def fit_plan(problem: Problem, planned: FitPlan, memory: artefacts.Memory) -> Co
         except UserError:
             raise
         except (ValueError, ArithmeticError, MemoryError) as error:
-            why = reason(error) if user_place(error) else str(error).rstrip(".") or "out of memory"
+            why = str(error).rstrip(".") or "out of memory"
+            if models.is_external(planned.model) and user_place(error):
+                why = reason(error)
             return failed(f"{why}; other parameters are given by --set")
         except (Exception, SystemExit) as error:
             if not models.is_external(planned.model):
