@@ -102,7 +102,7 @@ def test_each_failure_is_recorded_with_its_reason_and_the_rest_completes(shell):
         "dies": "crashed",
         "wrong": "failed",
     }
-    assert records["raises"]["reason"] == "ZeroDivisionError: by the model"
+    assert records["raises"]["reason"] == "ZeroDivisionError: by the model (raises.py:3)"
     assert "by the model" in records["raises"]["traceback"]
     assert "2 GiB" in records["hogs"]["reason"]
     assert "scores that are NaN or infinite" in records["wrong"]["reason"]
