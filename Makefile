@@ -5,12 +5,14 @@ BIN := $(VENV)/bin
 ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
 endif
+# Cores that a job may use, by affinity, control group or batch system: not those of the machine.
+CORES = $(or $(shell $(PYTHON) transferbench/runs/machine.py),auto)
 # Processes of the tests: one for each core, so one thread in each.
-WORKERS ?= auto
+WORKERS ?= $(CORES)
 OMP_NUM_THREADS ?= 1
 export OMP_NUM_THREADS
-# Runs at the same time: one for each core that the job may use.
-JOBS ?= auto
+# Runs at the same time: one for each core.
+JOBS ?= $(CORES)
 # Folder of results of `make reproduce-all`; those in results/ are the committed ones.
 REPRODUCED ?= reproduced
 # Extras for `make test`; browser adds the tests of the report.

@@ -5,6 +5,7 @@ from typing import Literal
 import pytest
 
 from transferbench.errors import UserError
+from transferbench.models.external import ANY
 from transferbench.parameters import Count, Weight, convert, parse, resolve, schema, takes_seed
 
 
@@ -70,3 +71,23 @@ def test_a_list_can_be_given_as_text_with_commas_or_as_one_value():
     assert convert(7, layers, "p") == convert("7", layers, "p") == convert([7], layers, "p") == (7,)
     with pytest.raises(UserError, match="p: expected list of integer ≥ 1, got"):
         convert("200,x", layers, "p")
+
+
+@pytest.mark.parametrize("type_", [int, float, Count, Weight, int | None, ANY])
+@pytest.mark.parametrize("text", ["1_0", " 1_0", "-1_000", "1_0e2", "1_0.5"])
+def test_underscores_make_no_number(type_, text):
+    with pytest.raises(UserError, match=r"expected .*; write numbers without _\."):
+        convert(text, type_, "p")
+
+
+def test_only_digits_make_numbers_and_texts_stay():
+    for wrong in ("0x10", "\uff15", "\u0663", "1e400", "nan", "true", True, "", "1,5"):
+        with pytest.raises(UserError, match="expected number"):
+            convert(wrong, Weight, "p")
+    for given, value in ((" 5", 5), ("+5", 5), (".5", 0.5), ("5.", 5), ("1E2", 100), (7, 7)):
+        assert convert(given, Weight, "p") == value
+    for wrong in ("1_0,2", ["1_0"], [True, 2]):
+        with pytest.raises(UserError, match="expected list of integer"):
+            convert(wrong, tuple[Count, ...], "p")
+    assert convert("1_0", str, "p") == "1_0"
+    assert convert("a_1", ANY, "p") == "a_1"

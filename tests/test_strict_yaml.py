@@ -43,6 +43,44 @@ def test_numbers_that_yaml_takes_for_others_are_texts(number):
     assert strict_yaml.read(f"a: {number}", PATH)[0] == {"a": number} != yaml.safe_load("a: 8")
 
 
+@pytest.mark.parametrize("text", ["a: 1_0", "a: [0x1_0]", "1_0: a", "a: 1_0.5"])
+def test_underscores_make_no_number(text):
+    with pytest.raises(UserError, match=r"mine\.yaml:1: '.*_.*': write a number without _"):
+        strict_yaml.read(text, PATH)
+    assert strict_yaml.read("a: '1_0'\nb: x_1", PATH)[0] == {"a": "1_0", "b": "x_1"}
+
+
+@pytest.mark.parametrize("path", FILES[::6], ids=lambda path: path.stem)
+def test_a_text_at_the_top_is_found_without_the_data(path):
+    text = path.read_text(encoding="utf-8")
+    assert strict_yaml.top_text(text, path, "title") == yaml.safe_load(text)["title"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("paper: {title: P}\ntitle: >-\n  two\n  lines\n", "two lines"),
+        ("rows: [title, x]\nother: title\ntitle: 5", "5"),
+        ('{"title": "as JSON", "rows": {}}', "as JSON"),
+        ("paper: {title: P}\nx: title", None),
+        ("[title, x]", None),
+        ("- title: x", None),
+        ("title:", None),
+        ("title: [x]", None),
+        ("title", None),
+        ("", None),
+    ],
+)
+def test_only_a_key_at_the_top_counts(text, found):
+    assert strict_yaml.top_text(text, PATH, "title") == found
+
+
+@pytest.mark.parametrize("end", ["rows: [", "rows: *x", "rows: !!x 1", "\trows", "rows: }"])
+def test_a_text_at_the_top_of_a_broken_file_is_an_error_with_its_line(end):
+    with pytest.raises(UserError, match=r"mine\.yaml:2: "):
+        strict_yaml.top_text(f"title: x\n{end}", PATH, "title")
+
+
 def test_lines_are_those_of_the_keys():
     text = "a: 1\n\nb:\n  - x\n  - {c: 1,\n     d: 2}\n# end\n2: f\n"
     _, lines = strict_yaml.read(text, PATH)

@@ -2,6 +2,9 @@
 
 import math
 import re
+import sysconfig
+import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,10 @@ from typing import Any
 EXCERPT_BYTES = 2**14
 #: Largest number of characters of a reason.
 MAX_REASON = 500
+#: Names in sysconfig of the folders of Python's own modules and of installed ones.
+LIBRARY_PATHS = ("stdlib", "platstdlib", "purelib", "platlib")
+#: Largest number of characters of a message in a traceback, so that its frames are kept.
+MAX_MESSAGE = 2000
 #: Control characters and surrogates.
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 # Also characters that change how a terminal shows text: marks that reorder it, line separators.
@@ -83,18 +90,62 @@ def install_hint(extra: str) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """Return the type and the first line of an error, even if its text cannot be obtained."""
+    """Return the type and the first line of an error, and where a user's code raised it.
+
+    Of several errors in a group the first is described, too. Return the type alone if the text
+    cannot be obtained.
+    """
+    kind = type(error).__name__
     try:
-        text = f"{type(error).__name__}: {error}"[: 2 * MAX_REASON].splitlines()[0]
+        lines = str(error)[: 2 * MAX_REASON].strip().splitlines()
+        text = f"{kind}: {lines[0]}" if lines else kind
     except BaseException:  # `__str__` of an error may raise anything
-        text = f"{type(error).__name__}, whose text cannot be shown"
-    return shorten(text)
+        text = f"{kind}, whose text cannot be shown"
+    if isinstance(error, BaseExceptionGroup):
+        text = f"{shorten(text, MAX_REASON // 2)}, first {reason(error.exceptions[0])}"
+    has_place = isinstance(error, SyntaxError) and error.filename  # in its text
+    place = "" if has_place else user_place(error)
+    end = f" ({place})" if place else ""
+    return shorten(text, MAX_REASON - len(end)) + end
 
 
-def shorten(text: str) -> str:
-    """Return a message as one printable line of at most MAX_REASON characters, no passwords."""
+def user_place(error: BaseException) -> str:
+    """Return file and line of the innermost frame of an error in a user's code, "" without one.
+
+    A user's code is in no library: neither in this package, nor installed, nor of Python. The file
+    is relative to the current folder, or its name alone: a message shows no path of a machine.
+    """
+    paths = sysconfig.get_paths()
+    libraries = [Path(__file__).parent, *(Path(paths[name]) for name in LIBRARY_PATHS)]
+    place = ""
+    frame = error.__traceback__
+    while frame:
+        file = Path(frame.tb_frame.f_code.co_filename)
+        is_pseudo = file.name.startswith("<")
+        installed = {"site-packages", "dist-packages"}.intersection(file.parts)
+        if not (is_pseudo or installed or any(map(file.is_relative_to, libraries))):
+            place = f"{_short_path(file)}:{frame.tb_lineno}"
+        frame = frame.tb_next
+    return message_text(place)
+
+
+def _short_path(file: Path) -> str:
+    with suppress(OSError, ValueError):
+        return str(file.relative_to(Path.cwd()) if file.is_absolute() else file)
+    return file.name
+
+
+def format_traceback(error: BaseException) -> str:
+    """Return the end of the traceback of an error, in EXCERPT_BYTES; long messages are cut."""
+    parts = traceback.format_exception(error)
+    cut = (p if len(p) <= MAX_MESSAGE else f"{p[: MAX_MESSAGE - 2]}…\n" for p in parts)
+    return excerpt("".join(cut).encode("utf-8", "backslashreplace"))
+
+
+def shorten(text: str, most: int = MAX_REASON) -> str:
+    """Return a message as one printable line of at most `most` characters, no passwords."""
     line = message_text(" ".join(text[: 2 * MAX_REASON].split()))
-    return line if len(line) <= MAX_REASON else line[: MAX_REASON - 1] + "…"
+    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def excerpt(content: bytes) -> str:

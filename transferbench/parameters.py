@@ -39,6 +39,10 @@ Params: TypeAlias = Mapping[str, Value]
 
 #: Arguments that the runner sets, not the user.
 RESERVED = ("seed", "watch")
+#: A number as a text. Python and pydantic also take 1_0 for 10.
+NUMBER = re.compile(r"\s*[-+]?((\d+\.?\d*|\.\d+)(e[-+]?\d+)?|inf|infinity|nan)\s*", re.A | re.I)
+#: What Python reads as a number with groups of digits.
+UNDERSCORE = re.compile(r"\d_\d")
 SIGNS = {Ge: "≥", Gt: ">", Lt: "<"}
 WORDS = {int: "integer", float: "number", str: "text", bool: "true or false", type(None): "none"}
 
@@ -165,9 +169,21 @@ def convert(value: object, annotation: Any, what: str) -> Any:
     misplaced = isinstance(value, bool) and "true or false" not in describe_type(annotation)
     if not misplaced:
         with suppress(ValidationError):
-            return _adapter(annotation).validate_python(value)
+            converted = _adapter(annotation).validate_python(value)
+            if not _is_misread(value, converted):
+                return converted
     expected = describe_type(annotation)
-    raise UserError(f"{what}: expected {expected}, got {reprlib.repr(value)}.")
+    remedy = "; write numbers without _" if UNDERSCORE.search(f"{value}") else ""
+    raise UserError(f"{what}: expected {expected}, got {reprlib.repr(value)}{remedy}.")
+
+
+def _is_misread(given: object, converted: object) -> bool:
+    """Return True for a number made of a text that is none, such as 1_0, or of true in a list."""
+    if isinstance(given, list | tuple) and isinstance(converted, tuple):
+        return any(map(_is_misread, given, converted))
+    if isinstance(converted, bool) or not isinstance(converted, int | float):
+        return False
+    return isinstance(given, bool) or (isinstance(given, str) and not NUMBER.fullmatch(given))
 
 
 @cache

@@ -99,6 +99,42 @@ def test_a_full_disk_is_one_line_and_a_closed_pipe_is_no_failure(tmp_path, shell
     assert (done.returncode, done.stderr) == end
 
 
+WRITES_A_FILE = """
+import os, sys
+from transferbench.__main__ import open_streams
+open_streams()
+number = os.open("data", os.O_WRONLY | os.O_CREAT)
+os.write(number, b"%d" % (number > 2))
+print("to stdout", flush=True)
+print("to stderr", file=sys.stderr, flush=True)
+os.system("echo of a child; echo of a child >&2")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of Unix")
+@pytest.mark.parametrize(
+    "closed", ["2>&-", ">&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-", "2</dev/null", "1</dev/null"]
+)
+def test_messages_never_go_into_a_file_that_took_the_number_of_a_closed_stream(tmp_path, closed):
+    done = start(tmp_path, code=WRITES_A_FILE, shell=f"exec {closed}")
+    assert (done.returncode, (tmp_path / "data").read_bytes()) == (0, b"1")
+    assert ("to stdout" in done.stdout) == (">&-" not in closed.split() and "1<" not in closed)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="writes to /dev/full")
+@pytest.mark.parametrize(
+    "shell",
+    ["exec 2>&-", "exec >&-", "exec <&- >&- 2>&-", "exec 2>/dev/full", "exec 2> >(head -1 >&2)"],
+)
+def test_a_command_goes_on_without_a_stream_for_its_messages(tmp_path, shell):
+    done = start(tmp_path, *SMALL, shell=shell)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    assert (tmp_path / "results/runs.jsonl").stat().st_size
+    assert bool(done.stdout) == (">&-" not in shell.split())
+
+
 @pytest.mark.slow
 def test_a_user_without_a_home_works_in_the_current_folder(tmp_path):
     done = start(tmp_path, *SMALL, code=NOBODY)

@@ -75,11 +75,50 @@ def test_describe_prints_what_a_name_stands_for(call, name, texts):
         assert text in out
 
 
+MODEL = '''
+"""Mine: minimise ‖X − UV‖²."""
+def fit(problem, *, k: int = 3, seed: int = 0):
+    """
+    Parameters
+    ----------
+    k
+        Number of topics.
+    """
+'''
+
+
+def test_describe_takes_whatever_run_takes_as_a_model(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(MODEL, encoding="utf-8")
+    code, out, err = call("describe", "./mine.py")
+    assert (code, err) == (0, "")
+    for text in ("./mine.py (transfer model)", "Mine: minimise ‖X − UV‖²", "one run for each seed"):
+        assert text in out
+    assert "k: integer = 3. Number of topics." in out
+    assert "C: number or none = 1.0" in call("describe", "sklearn.svm:LinearSVC")[1]
+    for name, cause in (
+        ("broken.py", "SyntaxError: invalid syntax (broken.py, line 2)"),
+        ("fails.py", "KeyError: 'at import' (fails.py:2)"),
+        ("absent.py", "FileNotFoundError"),
+        ("sklearn.svm:Nope", "no attribute 'Nope'"),
+    ):
+        Path("broken.py").write_text("\n?")
+        Path("fails.py").write_text("\n{}['at import']")
+        code, out, err = call("describe", name)
+        assert (code, out, err.count("\n"), cause in err) == (2, "", 1, True), err
+
+
 def test_doctor_is_short(call, home):
     code, out, _ = call("doctor")
-    assert (code, len(out.splitlines())) == (0, 7)
+    assert (code, len(out.splitlines())) == (0, 8)
     for text in ("python ", "scikit-learn", "missing ", "GiB free", "mirrors    none", "memory "):
         assert text in out
+    assert re.search(r"^cores      \d+ of \d+ may be used$", out, re.MULTILINE)
+
+
+def test_doctor_names_what_is_lost_without_proc(call, monkeypatch):
+    monkeypatch.setattr("transferbench.runs.process.can_list_processes", lambda: False)
+    assert "runs       without /proc, a process that a model detaches" in call("doctor")[1]
 
 
 def test_doctor_names_a_missing_library_and_a_folder_that_cannot_be_written(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from small_experiment import PLAIN
@@ -79,6 +80,30 @@ def test_a_broken_experiment_does_not_stop_the_others(call, home, plain):
     titles = {each["name"]: each["title"] for each in json.loads(out)["experiments"]}
     assert (code, titles["plain"]) == (0, "Plain clusters")
     assert "experiment.yaml:1: " in titles["broken"]
+
+
+def test_a_thousand_experiments_are_listed_without_opening_them(home, monkeypatch):
+    for number in range(1000):
+        folder = home.results / f"own-{number}"
+        folder.mkdir(parents=True)
+        (folder / experiments.COPY).write_text(PLAIN)
+    (home.results / "own-7" / experiments.COPY).write_text(f"{PLAIN}\nrows: [")
+    (home.results / "own-8" / experiments.COPY).write_bytes(b"title: \xff")
+    (home.results / "own-9" / experiments.COPY).write_text("[title, none]")
+    monkeypatch.setattr(experiments, "read", None)
+    start = time.process_time()
+    titles = experiments.titles(home.results)
+    assert time.process_time() - start < 3
+    assert (len(titles), titles["own-5"]) == (1000 + len(experiments.names()), "Plain clusters")
+    assert "own-7/experiment.yaml:" in titles["own-7"]
+    assert "own-8/experiment.yaml: cannot be read" in titles["own-8"]
+    assert "own-9/experiment.yaml:1: missing key title" in titles["own-9"]
+
+
+def test_a_name_of_a_user_is_that_of_one_folder(home, plain):
+    assert experiments.is_user_name("plain", home.results)
+    for name in ("", ".", "..", "../results/plain", "plain/", "absent", "x" * 999, "a\0b"):
+        assert not experiments.is_user_name(name, home.results)
 
 
 def test_all_mistakes_of_a_kind_are_told_at_once(call, tmp_path):

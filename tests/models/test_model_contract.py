@@ -220,12 +220,38 @@ def test_the_layouts_that_a_domain_keeps_give_the_same_decisions(name):
         (Fit((np.ones((40, 2)), np.ones((40, 3)))), r"shape \(40, 3\) for target-1"),
         (Fit((np.ones((40, 2)), np.full((40, 2), np.nan))), "80 scores that are NaN or infinite"),
         (Fit((np.ones((40, 2)),) * 2, (1.0, np.nan)), "an objective that is NaN or infinite"),
+        (
+            Fit((np.ones((40, 2), complex),) * 2),
+            "scores of type complex128 for source, expected re",
+        ),
+        (Fit((np.ones((40, 2), object),) * 2), "scores of type object for source"),
+        (Fit((np.full((40, 2), "a"),) * 2), "scores of type <U1 for source"),
+        (Fit((np.zeros((40, 2), "M8[s]"),) * 2), r"scores of type datetime64\[s\] for source"),
+        (Fit((np.ma.masked_equal(np.eye(40)[:, :2], 0),) * 2), "masked scores for source; fill"),
+        (Fit((sp.csr_array(np.ones((40, 3))),) * 2), r"shape \(40, 3\) for source"),
+        (Fit((np.ones(40),) * 2), r"shape \(40,\) for source"),
+        (Fit((np.full((40, 2), np.inf, np.float16),) * 2), "80 scores that are NaN or infinite"),
     ],
 )
 def test_a_wrong_fit_fails(fit, message, monkeypatch):
     monkeypatch.setattr("transferbench.models._fit.load", lambda name: lambda problem: fit)
     with pytest.raises(ValueError, match=f"gcmf returned .*{message}"):
         models.fit("gcmf", make_problem()[0], {}, seed=None, watch=None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [np.asarray, np.matrix, sp.csr_array, sp.coo_matrix, np.ma.masked_array, list,
+     *(lambda M, t=t: M.astype(t) for t in (bool, int, np.int8, np.float16, np.longdouble))],
+)  # fmt: skip
+def test_scores_of_any_real_type_become_arrays_of_floats(change, monkeypatch):
+    given = np.arange(80).reshape(40, 2) % 2
+    fit = Fit((change(given),) * 2)
+    monkeypatch.setattr("transferbench.models._fit.load", lambda name: lambda problem: fit)
+    for scores in models.fit("gcmf", make_problem()[0], {}, seed=None, watch=None).scores:
+        assert type(scores) is np.ndarray
+        assert scores.dtype == float
+        assert np.array_equal(scores, given)
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,11 @@ BODIES = {
         "done", "",
     ),
     "closes": ("os.closerange(0, 99)", "crashed", "its process ended with code 1"),
+    # What it does to the process from which it was forked, and to itself.
+    "stops-server": ("os.kill(os.getppid(), signal.SIGSTOP); time.sleep(1)", "done", ""),
+    "stops-and-ends": ("os.kill(os.getppid(), signal.SIGSTOP); os._exit(4)", "crashed", "code 4"),
+    "kills-server": ("os.kill(os.getppid(), signal.SIGKILL); time.sleep(1)", "done", ""),
+    "stops-late": ("os.killpg(0, signal.SIGSTOP)", "timeout", "limit of"),
     # What it leaves behind.
     "thread": ("threading.Thread(target=time.sleep, args=(600,)).start()", "done", ""),
     "child": ("subprocess.Popen(['sleep', '601'])", "done", ""),
@@ -49,7 +54,7 @@ BODIES = {
     "child-late": ("subprocess.Popen(['sleep', '601']); time.sleep(600)", "timeout", "limit of"),
 }  # fmt: skip
 MODEL = """
-import os, subprocess, sys, threading, time, warnings
+import os, signal, subprocess, sys, threading, time, warnings
 from contextlib import suppress
 import numpy as np
 from transferbench.problem import Fit
@@ -96,10 +101,11 @@ def sleepers() -> list[str]:
 
 @linux
 def test_every_run_has_its_own_record_whatever_a_model_does(shell):
-    others = [name for name in BODIES if name != "child-late"]
+    lates = [name for name in BODIES if name.endswith("-late")]
+    others = [name for name in BODIES if name not in lates]
     code, records, err = shell(*others, options=("--time-limit", "120"))
     assert code == 1, err
-    _, late, late_err = shell("child-late", options=("--time-limit", "3"))
+    _, late, late_err = shell(*lates, options=("--time-limit", "3"))
     records, err = records | late, err + late_err
     assert records, err
     assert {name: record["status"] for name, record in records.items()} == {

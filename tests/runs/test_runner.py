@@ -102,7 +102,7 @@ def test_each_failure_is_recorded_with_its_reason_and_the_rest_completes(shell):
         "dies": "crashed",
         "wrong": "failed",
     }
-    assert records["raises"]["reason"] == "ZeroDivisionError: by the model"
+    assert records["raises"]["reason"] == "ZeroDivisionError: by the model (raises.py:3)"
     assert "by the model" in records["raises"]["traceback"]
     assert "2 GiB" in records["hogs"]["reason"]
     assert "scores that are NaN or infinite" in records["wrong"]["reason"]
@@ -239,3 +239,14 @@ def test_two_reproduce_at_once_repeat_no_run(shell, tmp_path):
     assert sorted(shell.log.seeds()) == [0, 1, 2, 3]
     assert all("4 of 4 runs finished" in out for out, _ in printed)
     assert sorted(err.count("another reproduce") for _, err in printed) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("task", "model"),
+    [("t\udcff.yaml", "lr"), ("d\udcff/t.yaml", "lr"), ("own/small", "m\udcff.py"),
+     ("generated/small:documents=\udcff", "lr")],
+)  # fmt: skip
+def test_a_name_that_is_not_utf8_is_refused_before_any_run(task, model):
+    """A record could not be written."""
+    with pytest.raises(UserError, match=r"(task|model) '.*udcff.*': expected a name in UTF-8"):
+        runner.plan_runs(task, model, {}, [0])

@@ -13,7 +13,7 @@ from typing import Any
 from transferbench import artefacts, models, parameters
 from transferbench.choose.evidence import QUICK, RECOMMENDED, REFERENCE
 from transferbench.errors import Doubt, UserError, unknown
-from transferbench.messages import reason
+from transferbench.messages import reason, user_place
 from transferbench.parameters import Count
 from transferbench.problem import Family, Fit, Problem
 from transferbench.userdata.doubts import UNNAMED, fit_doubts
@@ -211,6 +211,8 @@ def fit_plan(
             raise
         except (ValueError, ArithmeticError, MemoryError) as error:
             why = str(error).rstrip(".") or "out of memory"
+            if models.is_external(planned.model) and user_place(error):
+                why = reason(error)
             return failed(f"{why}; other parameters are given by --set")
         except (Exception, SystemExit) as error:
             if not models.is_external(planned.model):

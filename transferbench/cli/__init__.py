@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from transferbench import __version__, settings
-from transferbench.cli._terminal import OncePrinter, echo
+from transferbench.cli._terminal import DEBUG, OncePrinter, echo
 from transferbench.errors import Failure, SeveralErrors, UserError, unknown
 
 FOLDER = Path(__file__).parent
@@ -95,6 +95,7 @@ def invoke(arguments: list[str] | None = None) -> int:
     context = None
     try:
         with main.make_context("transferbench", arguments) as context:
+            context.meta[DEBUG] = debug
             result = main.invoke(context)
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as end:  # after --help or --version

@@ -24,7 +24,12 @@ def fit_models(session: Session) -> Comparison:
     """Fit and compare the models, with a progress bar."""
     from tqdm import tqdm
 
-    return session.compare(lambda plans: tqdm(plans, "models", leave=False, disable=None))
+    from transferbench.core.parallel import threads, use_threads
+    from transferbench.runs.machine import cores
+
+    # Libraries see no quota of cores.
+    with use_threads(), use_threads(min(threads(), cores())):
+        return session.compare(lambda plans: tqdm(plans, "models", leave=False, disable=None))
 
 
 def print_shares(problem: Problem, fits: Mapping[str, Fit]) -> None:

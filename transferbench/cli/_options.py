@@ -3,6 +3,8 @@
 Names are completed in the shell without heavy imports.
 """
 
+import math
+import re
 import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, field, fields
@@ -14,6 +16,7 @@ import click
 
 from transferbench import experiments
 from transferbench.errors import UserError
+from transferbench.parameters import NUMBER
 from transferbench.settings import Settings, load
 
 
@@ -50,6 +53,28 @@ def passing(name: str, values: type) -> Callable[[Callable[..., Any]], Callable[
     return decorate
 
 
+class Integer(click.IntRange):
+    """An integer in digits 0 to 9; Python also takes 1_0 for 10, and digits of other scripts."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, str) and not re.fullmatch(r"[-+]?[0-9]+", value):
+            self.fail(f"{value!r} is not an integer.", param, ctx)
+        number: int = super().convert(value, param, ctx)
+        return number
+
+
+class Number(click.FloatRange):
+    """A finite number in digits 0 to 9."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number: float = super().convert(value, param, ctx)
+        if isinstance(value, str) and not (NUMBER.fullmatch(value) and math.isfinite(number)):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
+
+
 class Jobs(click.ParamType[int]):
     """A number of runs at a time, or auto: one for each core that the command may use."""
 
@@ -57,11 +82,10 @@ class Jobs(click.ParamType[int]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if value == "auto":
-            from transferbench.runs.pool import cores
+            from transferbench.runs.machine import cores
 
             return cores()
-        number: int = click.IntRange(1).convert(value, param, ctx)
-        return number
+        return Integer(1).convert(value, param, ctx)
 
 
 #: The option of a command that performs several runs.

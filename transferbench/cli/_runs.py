@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 import click
 from annotated_types import Ge, Lt
 
-from transferbench.cli._options import JOBS, option, passing
-from transferbench.cli._terminal import OncePrinter, echo_table, say
+from transferbench.cli._options import JOBS, Integer, Number, option, passing
+from transferbench.cli._terminal import DEBUG, OncePrinter, echo_table, say
 from transferbench.messages import shorten
 from transferbench.parameters import Positive, convert
 from transferbench.settings import Settings
@@ -27,7 +27,7 @@ Rerun = Literal["missing", "outdated", "all"]
 #: As `core.device.Device`, without importing it.
 Device = Literal["cpu", "cuda"]
 #: Type of `--repeats`.
-REPEATS = click.IntRange(1, 1000)
+REPEATS = Integer(1, 1000)
 
 
 def seconds(text: str) -> float:
@@ -51,12 +51,12 @@ class Execution:
         "a file with a function `executor` that returns a concurrent.futures.Executor.",
     )  # fmt: skip
     threads: int | None = option(
-        "--threads", type=click.IntRange(1), help="Threads of each run; results do not depend on "
+        "--threads", type=Integer(1), help="Threads of each run; results do not depend on "
         "it.  [default: all cores for `run` with one job, else 1]",
     )  # fmt: skip
     time_limit: float | None = option("--time-limit", type=seconds, help="Seconds a run may take.")
     memory_limit: float | None = option(
-        "--memory-limit", metavar="GIB", type=click.FloatRange(0.001, 2**20),
+        "--memory-limit", metavar="GIB", type=Number(0.001, 2**20),
         help="GiB of memory a run may take (enforced on Linux).",
     )  # fmt: skip
     rerun: Rerun = option(  # noqa: RUF009
@@ -141,6 +141,8 @@ class Execution:
                 once.say(f"warning: {run.model}: {doubt}")
             if first := shorten(record.output.strip().partition("\n")[0]):
                 once.say(f"{run.model} printed: {first} (more in the output of its record)")
+            if record.traceback and click.get_current_context().meta.get(DEBUG):
+                once.say(record.traceback.rstrip())
             if record.status not in ("done", "unavailable"):
                 say(f"{record.status}: {run}: {record.failure}.", err=True)
             on_record(run, record)

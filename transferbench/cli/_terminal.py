@@ -2,16 +2,27 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
 
 from transferbench.messages import message_text, printable, shorten
 
+#: Key of click's `Context.meta`: true to print tracebacks.
+DEBUG = "transferbench.debug"
+
 
 def echo(message: Any = "", *, err: bool = False, nl: bool = True) -> None:
-    """Print data to stdout, or a message without passwords to stderr; escape control characters."""
-    click.echo((message_text if err else printable)(str(message)), err=err, nl=nl)
+    """Print data to stdout, or a message without passwords to stderr; escape control characters.
+
+    A message that cannot be printed ends nothing: runs go on if stderr is full or was closed.
+    """
+    if not err:
+        click.echo(printable(str(message)), nl=nl)
+        return
+    with suppress(OSError):
+        click.echo(message_text(str(message)), err=True, nl=nl)
 
 
 def echo_table(rows: Sequence[Sequence[str]]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from transferbench.choose.evidence import QUICK, RECOMMENDED, WITHOUT_RECOMMENDATION
-from transferbench.cli._options import completing, model_names, option, passing
+from transferbench.cli._options import Integer, completing, model_names, option, passing
 from transferbench.cli._terminal import echo
 from transferbench.errors import UserError
 from transferbench.files import file_mode
@@ -50,7 +50,7 @@ class FileOptions:
         help="Parameter of the model, or of each of them that has it; repeatable.",
     )  # fmt: skip
     seed: int = option(
-        "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True,
+        "--seed", type=Integer(0, 2**32 - 1), default=0, show_default=True,
         help="Seed of a random model.",
     )  # fmt: skip
     task_options: tuple[str, ...] = option(
@@ -58,7 +58,7 @@ class FileOptions:
         help="How texts become features (`describe own`); repeatable.",
     )  # fmt: skip
     label_sample: int | None = option(
-        "--label-sample", type=click.IntRange(1), metavar="N",
+        "--label-sample", type=Integer(1), metavar="N",
         help="Write N random documents of the targets to label to --labels, fill in their labels, "
         "and run again with --labels.",
     )  # fmt: skip

@@ -51,7 +51,10 @@ def command(
     from transferbench.evidence.pages import write_pages
     from transferbench.experiments.batch import Batch
     from transferbench.models.external import label as label_of
+    from transferbench.runs.runner import check_utf8
 
+    check_utf8("model", model)
+    check_utf8("--label", label or "")
     base = experiments.load(suite)
     if not base.spec.board or base.name not in experiments.names():
         suites = [name for name in experiments.names() if experiments.load(name).spec.board]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import json
@@ -19,14 +20,22 @@ from transferbench.settings import Settings
 @click.argument("name", shell_complete=_options.completing(_options.all_names))
 @click.pass_obj
 def command(settings: Settings, name: str) -> None:
-    """Describe a model, a task, a dataset or an experiment, by name or by your FILE.yaml.
+    """Describe a model, a task, a dataset or an experiment, by name or by your file.
+
+    \b
+    transferbench describe gcmf
+    transferbench describe ./mymodel.py                  its code is run
+    transferbench describe sklearn.svm:LinearSVC         an estimator as a model
+    transferbench describe ./mytask.yaml
 
     A model: objective and parameters. A task: facts, options and original files. A dataset: its
     tasks. An experiment: its complete YAML.
     """
-    if name in _options.model_names():
+    base, colon, attribute = name.partition(":")
+    is_estimator = colon and attribute.isidentifier() and base not in _options.task_names()
+    if name in _options.model_names() or name.endswith(".py") or is_estimator:
         lines = _model(name)
-    elif _options.experiments_named(name) or name in experiments.user_names(settings.results):
+    elif _options.experiments_named(name) or experiments.is_user_name(name, settings.results):
         lines = _experiment(name, settings)
     else:
         lines = _task(name, settings)
@@ -44,7 +53,14 @@ def _model(name: str) -> list[str]:
     from transferbench import models, parameters
 
     fit = models.load(name)
-    text = inspect.getdoc(importlib.import_module(fit.__module__)) or ""
+    if name.endswith(".py"):
+        tree = ast.parse(models.get(name).path.read_text(encoding="utf-8"))
+        text = ast.get_docstring(tree) or ""
+    elif models.is_external(name):
+        module, _, attribute = name.partition(":")
+        text = inspect.getdoc(getattr(importlib.import_module(module), attribute)) or ""
+    else:
+        text = inspect.getdoc(importlib.import_module(fit.__module__)) or ""
     texts = parameters.descriptions(fit)
     values = [f"{p}. {texts.get(p.name, '')}".rstrip() for p in parameters.schema(fit).values()]
     is_random = parameters.takes_seed(fit)

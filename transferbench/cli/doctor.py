@@ -23,7 +23,8 @@ def command(settings: Settings) -> int:
     from importlib import metadata
 
     from transferbench.messages import hide_passwords
-    from transferbench.runs.pool import total_memory
+    from transferbench.runs.machine import cores, total_memory
+    from transferbench.runs.process import can_list_processes
 
     missing, writable = [], True
     libraries = [f"transferbench {__version__}"]
@@ -36,7 +37,10 @@ def command(settings: Settings) -> int:
     facts = {"python": f"{platform.python_version()}, {platform.system()} {platform.machine()}"}
     facts["libraries"] = ", ".join(dict.fromkeys(libraries))
     facts["missing"] = ", ".join(missing) or "none"
+    facts["cores"] = f"{cores()} of {os.cpu_count()} may be used"
     facts["memory"] = f"{(total_memory() or 0) / 2**30:.1f} GiB"
+    if not can_list_processes():
+        facts["runs"] = "without /proc, a process that a model detaches may outlive its run"
     for name in ("data", "results"):
         folder = getattr(settings, name)
         existing = next(path for path in (folder, *folder.parents) if path.exists())

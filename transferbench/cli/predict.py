@@ -10,6 +10,7 @@ from transferbench.cli._comparison import (
     print_shares,
     print_warnings,
 )
+from transferbench.cli._options import Integer
 from transferbench.cli._terminal import echo
 from transferbench.cli._user import UserData, user_data
 from transferbench.messages import counted
@@ -22,7 +23,7 @@ from transferbench.messages import counted
     help="File to write, .csv or .jsonl; needed unless only a sample to label is written.",
 )
 @user_data
-@click.option("--clusters", type=click.IntRange(2), help="Number of clusters, without a source.")
+@click.option("--clusters", type=Integer(2), help="Number of clusters, without a source.")
 @click.option("--scores", is_flag=True, help="Also write the score of each class.")
 def command(
     user: UserData,

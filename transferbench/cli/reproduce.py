@@ -30,7 +30,8 @@ def shard(text: str) -> Shard:
     from transferbench.experiments.batch import Shard
 
     number, _, count = text.partition("/")
-    if not (number.isdecimal() and count.isdecimal() and 0 < int(number) <= int(count) < 10_000):
+    is_number = text.isascii() and number.isdecimal() and count.isdecimal()
+    if not (is_number and 0 < int(number) <= int(count) < 10_000):
         raise click.BadParameter(f"{text!r}: expected I/N with I from 1 to N, such as 3/16.")
     return Shard(int(number), int(count))
 

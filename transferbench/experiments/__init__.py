@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from os.path import realpath
+from os.path import isfile, realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +65,7 @@ def titles(results: Path | None = None) -> dict[str, str]:
     by_name = {name: _title(settings.experiments_dir() / f"{name}.yaml", 1) for name in names()}
     for name in user_names(results) if results else ():
         try:
-            by_name[name] = _title(path(name, results))
+            by_name[name] = _title(results / name / COPY)  # type: ignore[operator]
         except UserError as error:
             by_name[name] = f"({error})"
     return by_name
@@ -76,15 +76,22 @@ def _title(file: Path, lines: int | None = None) -> str:
     from transferbench import strict_yaml
 
     text = "".join(strict_yaml.read_text(file).splitlines(keepends=True)[:lines])
-    data, line_map = strict_yaml.read(text, file)
-    if not isinstance(data, dict) or "title" not in data:
-        raise line_map.error((), "missing key title.")
-    return str(data["title"])
+    title = strict_yaml.top_text(text, file, "title")
+    if title is None:
+        raise UserError(f"{file}:1: missing key title.")
+    return title
 
 
 def user_names(results: Path) -> list[str]:
     """Return the names of the user's experiments in a folder of results."""
     return sorted({file.parent.name for file in results.glob(f"*/{COPY}")}.difference(names()))
+
+
+def is_user_name(name: str, results: Path) -> bool:
+    """Return True if a name is one of `user_names`; the other folders are not looked at."""
+    is_folder = Path(name).name == name
+    # Path.is_file raises for a name that is too long.
+    return is_folder and isfile(results / name / COPY) and name not in names()  # noqa: PTH113
 
 
 def path(name: str, results: Path | None = None) -> Path:
@@ -110,7 +117,7 @@ def path(name: str, results: Path | None = None) -> Path:
     """
     file, folder = Path(name), settings.experiments_dir()
     if file.suffix not in SUFFIXES:
-        if results and name in user_names(results):
+        if results and is_user_name(name, results):
             return results / name / COPY
         if name in names():
             return folder / f"{name}.yaml"

@@ -8,6 +8,7 @@ import runpy
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from dataclasses import replace
 from functools import cache
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -96,19 +97,20 @@ def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch 
     passed = {key: value for key, value in optional.items() if key in arguments}
     with use_threads():
         result = function(warn_unusual_scale(problem, stacklevel=3), **params, **passed)
-    check_fit(name, problem, result)
-    return result
+    return check_fit(name, problem, result)
 
 
-def check_fit(name: str, problem: Problem, fit: Fit) -> None:
-    """Check that a fit has a finite trace and finite scores of the right shapes.
+def check_fit(name: str, problem: Problem, fit: Fit) -> Fit:
+    """Return a fit with its scores as arrays of floats; check its trace, and their values.
 
     Raises
     ------
     ValueError
-        If it has not.
+        If scores are no real numbers, have a wrong shape, are masked or not finite, or if the trace
+        is not finite.
     """
     import numpy as np
+    import scipy.sparse as sp
 
     from transferbench.problem import Fit
 
@@ -117,7 +119,15 @@ def check_fit(name: str, problem: Problem, fit: Fit) -> None:
     scored, domains = len(fit.scores), len(problem.domains)
     if scored != domains:
         raise ValueError(f"{name} returned scores of {scored} domains, expected {domains}.")
-    for domain, scores in zip(problem.domains, map(np.asarray, fit.scores), strict=True):
+    arrays = []
+    for domain, given in zip(problem.domains, fit.scores, strict=True):
+        if np.ma.is_masked(given):
+            raise ValueError(f"{name} returned masked scores for {domain.name}; fill them.")
+        # NumPy would make one object of a sparse matrix.
+        scores = np.asarray(sp.csr_array(given).toarray() if sp.issparse(given) else given)
+        if scores.dtype.kind not in "biuf":
+            message = f"returned scores of type {scores.dtype} for {domain.name}"
+            raise ValueError(f"{name} {message}, expected real numbers.")
         any_number = fit.columns == "clusters" and scores.ndim == 2
         expected = (len(domain.seen), scores.shape[1] if any_number else len(problem.classes))
         if scores.shape != expected:
@@ -128,5 +138,8 @@ def check_fit(name: str, problem: Problem, fit: Fit) -> None:
                 f"{name} returned {wrong} scores that are NaN or infinite for {domain.name}; "
                 "other parameters or more documents may help."
             )
+        is_float = scores.dtype in (np.float32, np.float64)
+        arrays.append(scores if is_float else scores.astype(float))
     if not np.isfinite(np.asarray(fit.trace, float)).all():
         raise ValueError(f"{name} returned an objective that is NaN or infinite.")
+    return replace(fit, scores=tuple(arrays))

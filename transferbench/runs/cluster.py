@@ -41,7 +41,8 @@ from transferbench.data.facts import same_values
 from transferbench.errors import Unavailable, UserError
 from transferbench.files import exclusive, writing
 from transferbench.messages import reason
-from transferbench.runs.pool import Engine, Inbox, Submit, cores, lost, supervise, with_memory_limit
+from transferbench.runs.machine import cores
+from transferbench.runs.pool import Engine, Inbox, Submit, lost, supervise, with_memory_limit
 from transferbench.runs.record import Job, Limits, Record, Run
 from transferbench.settings import Settings
 from transferbench.tasks import BuiltTask, Task

@@ -7,19 +7,18 @@ has those of other machines. Only the caller writes records.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from multiprocessing.connection import wait
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event
 from typing import Protocol, TypeAlias
 
 from transferbench.errors import Failure
 from transferbench.messages import reason
+from transferbench.runs.machine import total_memory
 from transferbench.runs.process import RunProcess, start_server
 from transferbench.runs.record import Job, OnProgress, Record, Run
 
@@ -162,47 +161,8 @@ def local(n_jobs: int) -> Engine:
     return engine
 
 
-def cores() -> int:
-    """Return the number of cores that this process may use, which may be less than the machine's.
-
-    By its affinity and control group, and in a job of Slurm by the cores for each task.
-    """
-    import joblib
-
-    usable = int(joblib.cpu_count())
-    with suppress(KeyError, ValueError):
-        usable = min(usable, int(os.environ["SLURM_CPUS_PER_TASK"]))
-    return max(1, usable)
-
-
 def with_memory_limit(job: Job, n_jobs: int) -> Job:
     """Return the job, limited to 80 % of the memory / n_jobs unless its memory is limited."""
     if job.limits.memory is not None or (available := total_memory()) is None:
         return job
     return replace(job, limits=replace(job.limits, memory=int(available * 0.8 / n_jobs)))
-
-
-def total_memory(root: Path = Path("/")) -> int | None:
-    """Return the bytes that this process may use: the machine's, or less in a container or a job.
-
-    None if the system does not report any.
-
-    Parameters
-    ----------
-    root
-        Folder with `proc` and `sys`.
-    """
-    limits, groups = [], ""
-    with suppress(AttributeError, ValueError, OSError):
-        limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    with suppress(OSError):
-        groups = (root / "proc/self/cgroup").read_text()
-    for line in groups.splitlines():  # number:controllers:path of a control group
-        group = Path(line.split(":", 2)[2].lstrip("/"))
-        # In a container the path may be that of the host: then only its parents are found.
-        for folder in (group, *group.parents):
-            # Files of version 2 and of version 1.
-            for file in (folder / "memory.max", "memory" / folder / "memory.limit_in_bytes"):
-                with suppress(OSError, ValueError):  # no such group, or "max": no limit
-                    limits.append(int((root / "sys/fs/cgroup" / file).read_text()))
-    return min(limits, default=None)

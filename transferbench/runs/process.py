@@ -40,6 +40,14 @@ PRELOAD = (
 #: Option of prctl: this process becomes the parent of those that lose theirs below it.
 CHILD_SUBREAPER = 36
 BLOCK = 2**20  # bytes read at a time
+#: Exit code that multiprocessing gives a process whose server was lost.
+UNKNOWN = 255
+#: How often a process is started whose server is lost meanwhile.
+MAX_STARTS = 5
+#: Seconds in which a process that was killed has to end; one that is frozen does not.
+PATIENCE = 10.0
+#: Descriptors to close where the system does not list the open ones.
+MAX_DESCRIPTORS = 2**16
 #: Held while a process is started, looked at or ended: multiprocessing looks at all of its
 #: processes at each start, in whatever thread that is.
 _PROCESSES = threading.Lock()
@@ -57,22 +65,30 @@ class RunProcess:
             each.setblocking(False)
         self._torn, self._printed = b"", b""  # the last line until it ends, the end of the output
         self._deadline = float("inf")
-        context = start_server()
-        with _PROCESSES:
-            self._process = context.Process(target=_main, args=(job, lines, output), daemon=True)  # type: ignore[attr-defined]
-            self._process.start()
+        self._server_lost = False
+        for tries in range(MAX_STARTS):
+            context: Any = start_server()
+            arguments = job, lines, output
+            with _PROCESSES:
+                self._process = context.Process(target=_main, args=arguments, daemon=True)
+                try:
+                    self._process.start()
+                    break
+                except (EOFError, ConnectionError):  # a model of another run has killed the server
+                    if tries == MAX_STARTS - 1:
+                        raise
         lines.close()
         output.close()
 
     @property
     def handles(self) -> list[Any]:
         """Objects to wait for before the next `poll`."""
-        return [*self._open, self._process.sentinel]
+        sentinel = [] if self._server_lost else [self._process.sentinel]
+        return [*self._open, *sentinel]
 
     def poll(self, on_progress: Callable[[int, int], None]) -> Record | None:
         """Read what has arrived; return the record if the run has ended or exceeds its time."""
-        with _PROCESSES:
-            exitcode = self._process.exitcode  # first: after its end, nothing more arrives
+        exitcode = self._exitcode()  # first: after its end, nothing more arrives
         record = self._messages(on_progress)
         self._printed = (self._printed + self._receive(self._output))[-EXCERPT_BYTES:]
         if record is None and exitcode is not None:
@@ -84,12 +100,32 @@ class RunProcess:
 
     def end(self) -> None:
         """Kill the process and all that it has started."""
+        continue_server()  # else `start` in another thread may hold _PROCESSES
         with _PROCESSES:
             kill_all([self._process.pid])
-            self._process.join()
-            self._process.close()
+            until = time.monotonic() + PATIENCE
+            while self._process.exitcode is None and time.monotonic() < until:
+                continue_server()
+                self._process.join(0.1)
+            if self._process.exitcode is None:  # frozen: Python would wait for it at its own end
+                multiprocessing.process._children.discard(self._process)  # type: ignore[attr-defined]
+            else:
+                self._process.close()
         self._lines.close()
         self._output.close()
+
+    def _exitcode(self) -> int | None:
+        """Return the exit code, None while the process lives.
+
+        A model may stop or kill the server. One that is stopped goes on; without one, nothing
+        reports the end of the processes that it had forked, so look for this one.
+        """
+        continue_server()
+        with _PROCESSES:
+            exitcode: int | None = self._process.exitcode
+        self._server_lost = exitcode == UNKNOWN
+        # Its sockets are closed at its end, if it has started no process that holds them.
+        return None if self._server_lost and self._open and _exists(self._process.pid) else exitcode
 
     def _messages(self, on_progress: Callable[[int, int], None]) -> Record | None:
         """Pass progress on; return the record if it has arrived."""
@@ -128,9 +164,9 @@ def _main(job: Job, lines: socket, output: socket) -> None:
         adopt_orphans()
         redirect(output.fileno())
         keep = (0, 1, 2, lines.fileno(), resource_tracker.getfd())
-        for descriptor in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208
+        for descriptor in _descriptors():
             if descriptor not in keep:
-                with suppress(OSError):  # the one that listed them
+                with suppress(OSError):  # not open, or the one that listed them
                     os.close(descriptor)
 
     def send(line: str) -> None:
@@ -162,6 +198,17 @@ def start_server() -> BaseContext:
     with block_interrupts():  # this process alone handles them
         forkserver.ensure_running()
     return context
+
+
+def continue_server() -> None:
+    """Let the server go on if a model, or somebody, has stopped it."""
+    if sys.platform != "win32":
+        from multiprocessing import forkserver
+
+        pid = getattr(forkserver._forkserver, "_forkserver_pid", None)
+        if pid is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGCONT)
 
 
 @contextmanager
@@ -201,6 +248,30 @@ def children(pid: int) -> list[int]:
         for file in Path(f"/proc/{pid}/task").glob("*/children"):
             found += map(int, file.read_text().split())
     return found
+
+
+def can_list_processes() -> bool:
+    """Return False if the system does not list children, so that detached ones are not found."""
+    return sys.platform != "linux" or Path(f"/proc/{os.getpid()}/task").is_dir()
+
+
+def _exists(pid: int) -> bool:
+    """Return True if there is such a process, even one that ended and was not waited for."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _descriptors() -> list[int]:
+    """Return the open files of this process; without /proc, all numbers that they may have."""
+    with suppress(OSError):
+        return [*map(int, os.listdir("/proc/self/fd"))]  # noqa: PTH208
+    most = os.sysconf("SC_OPEN_MAX")  # -1: no limit
+    return list(range(min(most, MAX_DESCRIPTORS) if most > 0 else MAX_DESCRIPTORS))
 
 
 def adopt_orphans() -> None:

@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Hashable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from statistics import fmean
 from time import monotonic
@@ -58,7 +59,8 @@ class ProgressBar:
 
     def close(self) -> None:
         """Remove the bar from the terminal, and the file of the progress."""
-        self.tqdm.close()
+        with suppress(OSError):
+            self.tqdm.close()
         if self.file:
             self.file.close()
 
@@ -129,6 +131,11 @@ class ProgressBar:
         return [iteration / planned for iteration, planned in self.running.values()]
 
     def _refresh(self) -> None:
+        # A terminal or disk that cannot be written ends no run.
+        with suppress(OSError):
+            self._show()
+
+    def _show(self) -> None:
         self.tqdm.n = self.total - len(self.open) + sum(self._shares())
         if monotonic() - self.printed < (PERIOD if self.lines else BLINK):
             return

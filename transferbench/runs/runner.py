@@ -12,7 +12,7 @@ from transferbench import models, parameters, tasks
 from transferbench.artefacts import Folder
 from transferbench.core import device
 from transferbench.data.facts import Facts
-from transferbench.errors import Unavailable, UserError
+from transferbench.errors import Unavailable, UserError, brief
 from transferbench.runs import cluster as clusters
 from transferbench.runs import policy, pool
 from transferbench.runs.policy import Reason, Rerun
@@ -27,15 +27,32 @@ from transferbench.tasks import BuiltTask, Task
 def plan_runs(task: str, model: str, given: dict[str, Any], seeds: Iterable[int]) -> list[Run]:
     """Return the runs of a model on a task: one for each seed, or one if it takes no seed.
 
-    Raise UserError for an unknown task, model or parameter, or if the task shows labels of scored
-    documents that the model may use.
+    Raise UserError for an unknown task, model or parameter, for a path that is not UTF-8, or if the
+    task shows labels of scored documents that the model may use.
     """
+    check_utf8("task", task)
+    check_utf8("model", model)
     function = models.load(model)
     value = tasks.Task.parse(task)
     models.check_labelled(model, value.labelled)
     params = parameters.resolve(function, given, model)
     random = parameters.takes_seed(function)
     return [Run(value, model, params, seed) for seed in (seeds if random else (None,))]
+
+
+def check_utf8(what: str, name: str) -> None:
+    """Check that a name can be written into a record; the path of a user's file may be any bytes.
+
+    Raises
+    ------
+    UserError
+        If it is not UTF-8.
+    """
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        remedy = "rename it, or work in its folder"
+        raise UserError(f"{what} {brief(name)}: expected a name in UTF-8; {remedy}.") from None
 
 
 def run(

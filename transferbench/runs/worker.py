@@ -5,7 +5,6 @@ import math
 import platform
 import sys
 import time
-import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -18,8 +17,9 @@ from transferbench.core import device
 from transferbench.core.parallel import threads, use_threads
 from transferbench.errors import Doubt, Unavailable
 from transferbench.measures import ALL, correct, evaluate
-from transferbench.messages import excerpt, reason, shorten
+from transferbench.messages import format_traceback, reason, shorten
 from transferbench.problem import Fit, Truth
+from transferbench.runs.machine import cores
 from transferbench.runs.record import Job, Record, now, pack
 from transferbench.userdata.doubts import data_doubts, fit_doubts
 
@@ -51,7 +51,11 @@ def run_job(job: Job, send: Send) -> str:
     record = replace(job.record("done"), versions=", ".join(libraries))
     warnings.formatwarning = _warning  # type: ignore[assignment]
     try:
-        with use_threads(limits.threads), device.use_device(limits.device):
+        with (
+            use_threads(limits.threads),
+            use_threads(limits.threads or min(threads(), cores())),  # libraries see no quota
+            device.use_device(limits.device),
+        ):
             record = replace(record, versions=", ".join([*libraries, *device.description()]))
             if limits.memory is not None and sys.platform == "linux":
                 import resource
@@ -74,7 +78,7 @@ def run_job(job: Job, send: Send) -> str:
     except Unavailable as error:
         record = replace(record, status="unavailable", reason=shorten(error.brief))
     except BaseException as error:  # also SystemExit, which a model may raise
-        text = excerpt(traceback.format_exc().encode("utf-8", "backslashreplace"))
+        text = format_traceback(error)
         record = replace(record, status="failed", reason=reason(error), traceback=text)
     return json.dumps(asdict(replace(record, finished=now())))
 
