@@ -99,7 +99,7 @@ class Run:
     curve: bool = False
 
     def __hash__(self) -> int:
-        """Return a hash of all fields; that of dataclasses cannot have the mapping of parameters."""
+        """Return a hash of all fields; a dataclass cannot hash the mapping of parameters."""
         return hash((self.identity, self.curve))
 
     def __str__(self) -> str:
