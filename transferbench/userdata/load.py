@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -28,6 +28,7 @@ from transferbench.userdata.documents import (
     check_kind,
     check_unique,
 )
+from transferbench.userdata.labels import like, warn_of_alike
 from transferbench.userdata.multilabel import SEPARATOR, check_single, split_labels
 from transferbench.userdata.readers import read_domain, stack, with_labels
 
@@ -105,11 +106,12 @@ def load(
     check_unique(domains)
     files = [file for domain in domains for file in domain.files]
     check_files([*files, *([label_file] if label_file else [])])
-    labelled = [read_domain(domain, read_options, "all") for domain in sources]
+    labelled = [read_domain(domain, read_options.of_sources(), "all") for domain in sources]
     usual = SEPARATOR if family == "multilabel" else ""
     if labelled and read_options.separator is None:
         check_single(_names(labelled, usual), labelled[0].path, usual)
     unlabelled = [read_domain(domain, read_options, labels) for domain in targets]
+    warn_of_numbering([*labelled, *unlabelled])
     if label_file:
         classes = _names(labelled, "") if family == "transfer" else ()
         unlabelled = with_labels(unlabelled, label_file, read_options, classes)
@@ -160,7 +162,7 @@ def documents_problem(
     """
     classes = [str(i + 1) for i in range(clusters)] or _classes(sources or targets, separator)
     files = [*sources, *targets]
-    warn_of_alike(_names(files, separator), files[0].path)
+    warn_of_alike(_label_counts(files, separator), files[0].path)
     if clusters:
         files = [replace(file, labels=[""] * len(file)) for file in files]
     has_label = np.array([bool(label) for file in files for label in file.labels])
@@ -259,13 +261,61 @@ def _names(files: Sequence[Documents], separator: str | None) -> set[str]:
     return {name for label in labels for name in split_labels(label, separator)}
 
 
-def warn_of_alike(names: Collection[str], path: Path) -> None:
-    """Warn, once, of labels that differ only in Unicode form, case or blanks."""
-    plain = {name: "".join(normalize("NFKC", name).casefold().split()) for name in sorted(names)}
-    times = Counter(plain.values())
-    if alike := [ascii(name) for name in plain if times[plain[name]] > 1]:
-        message = f"labels {', '.join(alike[:10])} differ only in Unicode form, case or blanks"
-        warnings.warn(f"{path}: {message}; each is a class of its own.", stacklevel=2)
+def warn_of_numbering(files: Sequence[Documents]) -> None:
+    """Warn of SVMlight files without feature 0 beside files that have it.
+
+    Features numbered from 0 in one file and from 1 in another are shifted by one. A file may also
+    lack feature 0 by chance, or because its documents differ. So the warning needs that chance is
+    improbable, or that the frequencies of the features agree better after a shift by one.
+
+    Parameters
+    ----------
+    files
+        Documents of all domains.
+    """
+    parts: dict[str, sp.csr_array] = {}
+    for file in files:
+        if file.kind == ".svm":
+            X, paths = sp.csr_array(file.content), file.table.index.get_level_values("file")
+            parts |= {path: X[np.flatnonzero(paths == path)] for path in dict.fromkeys(paths)}
+    width = max((X.shape[1] for X in parts.values()), default=0) + 1
+    counts = {
+        path: np.bincount(X.indices[X.data != 0], minlength=width) for path, X in parts.items()
+    }
+    from_zero = [path for path in parts if counts[path][0]]
+    if not from_zero:
+        return
+    frequency = np.sum([counts[path] for path in from_zero], axis=0)
+    share = frequency[0] / sum(parts[path].shape[0] for path in from_zero)
+    for path in (path for path in parts if path not in from_zero):
+        chance = (1 - share) ** parts[path].shape[0]
+        with np.errstate(invalid="ignore", divide="ignore"):  # NaN for equal frequencies
+            same, shifted = (
+                np.corrcoef(np.log1p(frequency[: width - k]), np.log1p(counts[path][k:]))[0, 1]
+                for k in (0, 1)
+            )
+        clearly_same, clearly_shifted = (
+            same > max(shifted, 0.5) + 0.1,
+            shifted > max(same, 0.5) + 0.1,
+        )
+        if clearly_shifted or (chance < 0.001 and not clearly_same):
+            warnings.warn(
+                f"{path}: no document has feature 0, but {100 * share:.0f} % of {from_zero[0]} "
+                "have it; if one is numbered from 0 and the other from 1, all features are "
+                "shifted: number both alike (scikit-learn: dump_svmlight_file(…, zero_based=False))",
+                stacklevel=2,
+            )
+
+
+def _label_counts(files: Sequence[Documents], separator: str | None) -> Counter[tuple[str, str]]:
+    """Return the numbers of documents by label and file."""
+    counts = Counter[tuple[str, str]]()
+    for file in files:
+        paths = file.table.index.get_level_values("file")
+        for (label, path), n in Counter(zip(file.labels, paths, strict=True)).items():
+            for name in split_labels(label, separator):
+                counts[name, path] += n
+    return counts
 
 
 def _indicator(file: Documents, classes: Sequence[str], separator: str | None) -> np.ndarray:
@@ -277,7 +327,10 @@ def _indicator(file: Documents, classes: Sequence[str], separator: str | None) -
             if name not in index:
                 first = ", ".join(map(brief, classes[:10]))
                 why = f"label {brief(name)} is none of the source's ({first})"
-                raise UserError(f"{file.path}: {why}; remove such documents or labels.")
+                remedy = "remove such documents or labels"
+                if other := like(name, classes):
+                    remedy = f"{name!a} looks like {other!a}: write it so"
+                raise UserError(f"{file.path}: {why}; {remedy}.")
             Y[row, index[name]] = 1
     return Y
 

@@ -42,9 +42,11 @@ from transferbench.parameters import CountOrZero, convert, resolve, schema
 from transferbench.problem import Matrix, Problem, Truth
 from transferbench.userdata import documents
 from transferbench.userdata.documents import DomainFiles, ReadOptions
-from transferbench.userdata.load import feature_function, load, warn_of_alike
+from transferbench.userdata.labels import warn_of_alike
+from transferbench.userdata.load import feature_function, load
 from transferbench.userdata.multilabel import pool
-from transferbench.userdata.readers import column, numbers, read, read_table
+from transferbench.userdata.readers import read
+from transferbench.userdata.tables import column, numbers, read_table
 
 FILES: dict[str, File] = {}  # nothing to fetch
 TASKS = {
@@ -176,7 +178,10 @@ def _from_folder(task: str, folder: Path, train: float, split: int) -> tuple[Pro
     """Build the task of a folder with several views."""
     documents.check_files([folder / "labels.csv", *user_files(folder)])
     classes, Y = numbers(folder / "labels.csv", binary=True)
-    warn_of_alike(classes, folder / "labels.csv")
+    counts = Y.sum(axis=0).astype(int).tolist()
+    warn_of_alike(
+        {(name, "labels.csv"): n for name, n in zip(classes, counts, strict=True)}, folder
+    )
     views = {f"views/{file.name}": _view(file) for file in _views(folder)}
     tasks, seen = ["all"] * len(Y), train_mask(len(Y), train, split)
     if (folder / "tasks.csv").is_file():
