@@ -67,6 +67,10 @@ class Dialect:
     line_end: str = "\n"
 
 
+#: Of files that are no tables, and of JSON lines.
+DEFAULT = Dialect()
+
+
 def decode(path: Path, encoding: str) -> tuple[TextIO, Dialect]:
     """Return the text of a file, and its encoding and byte order mark as a Dialect.
 
@@ -164,7 +168,7 @@ def _count_valid(content: bytes) -> tuple[int, int]:
 
 
 def _line(content: bytes, position: int) -> int:
-    """Return the number of the line of a byte; lines end with a line feed, else a carriage return."""
+    """Return the number of the line of a byte; lines end with LF, or with CR if there is none."""
     end = b"\n" if b"\n" in content else b"\r"
     return content.count(end, 0, position) + 1
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from transferbench import settings
 from transferbench.errors import UserError, brief
 from transferbench.files import open_regular, user_path
-from transferbench.userdata.dialect import Dialect
+from transferbench.userdata.dialect import DEFAULT, Dialect
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,7 +159,7 @@ class Documents:
     table: pd.DataFrame
     kind: str = "texts"
     name: str = ""
-    dialect: Dialect = Dialect()
+    dialect: Dialect = DEFAULT
 
     def __len__(self) -> int:
         return len(self.labels)

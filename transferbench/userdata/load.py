@@ -302,7 +302,7 @@ def warn_of_numbering(files: Sequence[Documents]) -> None:
             warnings.warn(
                 f"{path}: no document has feature 0, but {100 * share:.0f} % of {from_zero[0]} "
                 "have it; if one is numbered from 0 and the other from 1, all features are "
-                "shifted: number both alike (scikit-learn: dump_svmlight_file(…, zero_based=False))",
+                "shifted: write both with zero_based=False in scikit-learn",
                 stacklevel=2,
             )
 

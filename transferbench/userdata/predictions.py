@@ -18,7 +18,7 @@ from transferbench.files import writing
 from transferbench.measures import THRESHOLD, normalize_scores
 from transferbench.messages import no_formula
 from transferbench.problem import Fit, Problem
-from transferbench.userdata.dialect import Dialect
+from transferbench.userdata.dialect import DEFAULT, Dialect
 from transferbench.userdata.documents import Documents
 from transferbench.userdata.multilabel import SEPARATOR
 from transferbench.userdata.tables import Number
@@ -154,7 +154,7 @@ def _short(values: Iterable[float]) -> list[float]:
     return [float(f"{value:.6g}") for value in values]
 
 
-def write(path: Path, table: pd.DataFrame, dialect: Dialect = Dialect()) -> None:
+def write(path: Path, table: pd.DataFrame, dialect: Dialect = DEFAULT) -> None:
     """Write the rows as CSV, TSV or JSON lines.
 
     CSV is written in the given dialect, TSV with tabs, and JSON lines are UTF-8 without a byte
@@ -176,7 +176,7 @@ def write(path: Path, table: pd.DataFrame, dialect: Dialect = Dialect()) -> None
         If the file cannot be written.
     """
     suffix = path.suffix.lower()
-    dialect = Dialect() if suffix == ".jsonl" else dialect
+    dialect = DEFAULT if suffix == ".jsonl" else dialect
     dialect = replace(dialect, delimiter="\t") if suffix == ".tsv" else dialect
     save = _write_json if suffix == ".jsonl" else _write_csv
     errors = "strict"

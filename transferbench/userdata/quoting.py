@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TextIO
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, TextIO
 
 LINE_END = re.compile(r"\r\n|\r|\n")
 NUMBER = re.compile(r"\s*[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?\s*")
@@ -20,19 +22,88 @@ MAX_CATEGORIES = 100
 REPEATED = 3
 #: Largest share of rows that stray quotes join if no column tells rows from paragraphs.
 MAX_JOINED = 0.1
+#: Fewer lines are then a paragraph.
+MIN_JOINED = 3
 
 #: First and last line of a row.
 Span = tuple[int, int]
-Rows = Mapping[int, Sequence[str]]
 
 
-def joined_rows(rows: Rows, spans: Mapping[int, Span], delimiter: str, lines: TextIO) -> list[Span]:
+@dataclass(frozen=True)
+class _Column:
+    """What the values of a column have in common, which lines of a paragraph hardly have.
+
+    Parameters
+    ----------
+    kind
+        "ids" are whole numbers that increase, "categories" few different values, and "words" texts
+        without blanks.
+    known
+        The categories.
+    """
+
+    kind: Literal["ids", "categories", "words"]
+    known: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, values: Sequence[str]) -> _Column | None:
+        """Return the kind of a column; None if its values are blank or any text."""
+        known = frozenset(values)
+        if not any(map(str.strip, known)):
+            return None
+        if _increase(values):
+            return cls("ids")
+        if len(known) <= MAX_CATEGORIES and 2 * len(known) <= len(values):
+            return cls("categories", known)
+        if all(value and not re.search(r"\s", value) for value in known):
+            return cls("words")
+        return None
+
+    def alike(self, texts: Sequence[str], following: str) -> list[bool]:
+        """Return for each text whether it is like the values of the column.
+
+        Parameters
+        ----------
+        texts
+            What stands in the column if each line is a row.
+        following
+            The value of the next row.
+        """
+        if self.kind == "ids":
+            ids = [*texts, following] if following else texts
+            return [_increase(ids)] * len(texts)
+        if self.kind == "words":
+            return [bool(text) and not re.search(r"\s", text) for text in texts]
+        times = Counter(texts)
+        return [
+            text in self.known or (bool(text.strip()) and times[text] >= REPEATED) for text in texts
+        ]
+
+    def is_evidence(self, lines: int) -> bool:
+        """Return True if so many lines that are like the values cannot be a paragraph."""
+        if self.kind == "categories" and not all(map(str.strip, self.known)):
+            return False
+        numeric = all(map(NUMBER.fullmatch, self.known))
+        return self.kind == "ids" or (self.kind == "categories" and (lines > 1 or not numeric))
+
+
+def _increase(texts: Sequence[str]) -> bool:
+    """Return True if texts are whole numbers, each larger than the one before."""
+    digits = [text.lstrip("0") for text in texts if text.isdecimal()]
+    pairs = pairwise(digits)  # int refuses numbers of more than 4,300 digits
+    return len(digits) == len(texts) and all((len(a), a) < (len(b), b) for a, b in pairs)
+
+
+def joined_rows(
+    rows: Mapping[int, Sequence[str]], spans: Mapping[int, Span], delimiter: str, lines: TextIO
+) -> list[Span]:
     """Return the lines of each row that seems to be several rows, joined by stray quotes.
 
     A row seems so if its first line and at least half of its others have as many columns as the
-    table, and in each of the other columns a value like those of rows on one line: one of few
-    categories, a number, or a text without blanks. If no column is such, the whole file must have
-    as many separators in every line and no value whose quotes end on its own line.
+    table, and in other columns than that of the text what rows on one line have: a category or an
+    identifier between those of its neighbours. Where these columns are no evidence, every line of
+    the file must be such a row; and where they are blank or any text, too, the joined rows must be
+    few and no other value may be in quotes.
 
     Parameters
     ----------
@@ -46,57 +117,46 @@ def joined_rows(rows: Rows, spans: Mapping[int, Span], delimiter: str, lines: Te
         The text of the file, which is rewound.
     """
     single = [row for line, row in rows.items() if line not in spans] or [*rows.values()]
-    tests: dict[int, Callable[[str], bool] | None] = {}
-    found, undecided = [], []
+    next_row = dict(pairwise(rows))
+    columns: dict[int, _Column | None] = {}
+    found, weak, undecided = list[Span](), list[Span](), list[Span]()
     for line, span in spans.items():
         row = rows[line]
-        pieces = [piece.split(delimiter) for piece in LINE_END.split(delimiter.join(row))]
-        regular = [piece for piece in pieces[1:] if len(piece) == len(row) and any(piece)]
-        if len(pieces[0]) != len(row) or len(regular) < max(1, (len(pieces) - 1) / 2):
+        texts = LINE_END.split(delimiter.join(row))
+        pieces = [text.split(delimiter) if len(row) > 1 else [text] for text in texts]
+        regular = [piece for piece in pieces if len(piece) == len(row) and any(piece)]
+        needed = 1 + max(1, (len(pieces) - 1) / 2)
+        if len(pieces[0]) != len(row) or len(regular) < needed:
             continue
         others = [j for j, cell in enumerate(row) if not LINE_END.search(cell)]
         for j in others:
-            if j not in tests:
-                tests[j] = _test([row[j] for row in single])
-        used = {j: test for j in others if (test := tests[j])}
-        if not used:
-            undecided.append((span, len(regular) == len(pieces) - 1 and '"' not in "".join(row)))
-            continue
-        often = {j: Counter(piece[j] for piece in regular) for j in used}
+            if j not in columns:
+                columns[j] = _Column.of([row[j] for row in single])
+        used = {j: column for j in others if (column := columns[j])}
+        following = rows.get(next_row.get(line, 0), [""] * len(row))
         alike = [
-            all(
-                test(piece[j]) or (piece[j].strip() and often[j][piece[j]] >= REPEATED)
-                for j, test in used.items()
-            )
-            for piece in regular
+            column.alike([piece[j] for piece in regular], following[j])
+            for j, column in used.items()
         ]
-        if all(test(pieces[0][j]) for j, test in used.items()):
-            if sum(alike) >= max(1, (len(pieces) - 1) / 2):
-                found.append(span)
-    few = len(undecided) <= max(1, MAX_JOINED * len(rows))
-    if undecided and few and all(whole for _, whole in undecided):
-        columns = len(next(iter(rows.values())))
-        if is_regular(lines, delimiter, columns) and not _has_quoted(lines, delimiter, undecided):
-            found += [span for span, _ in undecided]
+        whole = [all(flags) for flags in zip(*alike, strict=True)]
+        if not used:
+            all_rows = len(regular) == len(pieces) >= MIN_JOINED and '"' not in "".join(row)
+            undecided += [span] if all_rows else []
+        elif whole[0] and sum(whole) >= needed:
+            strong = any(column.is_evidence(sum(whole) - 1) for column in used.values())
+            (found if strong else weak).append(span)
+    if len(undecided) > max(1, MAX_JOINED * len(rows)):
+        undecided = []
+    if (weak or undecided) and is_regular(lines, delimiter, len(next(iter(rows.values())))):
+        quoted = undecided and _has_quoted(lines, delimiter, undecided)
+        found += weak + ([] if quoted else undecided)
     return sorted(found)
-
-
-def _test(values: Sequence[str]) -> Callable[[str], bool] | None:
-    """Return whether a text is like the values of a column; None if any text may be."""
-    known = set(values)
-    if not any(map(str.strip, known)):
-        return None
-    if len(known) <= MAX_CATEGORIES and 2 * len(known) <= len(values):
-        return known.__contains__
-    if all(map(NUMBER.fullmatch, known)):
-        return lambda text: bool(NUMBER.fullmatch(text))
-    if all(value and not re.search(r"\s", value) for value in known):
-        return lambda text: bool(text and not re.search(r"\s", text))
-    return None
 
 
 def is_regular(lines: TextIO, delimiter: str, columns: int) -> bool:
     """Return True if every line is a row without quoting: it has as many columns or is blank.
+
+    With one column every line is a row.
 
     Parameters
     ----------
@@ -111,15 +171,17 @@ def is_regular(lines: TextIO, delimiter: str, columns: int) -> bool:
     head = lines.readline()
     if '"' in head or head.count(delimiter) != columns - 1:
         return False
+    if columns == 1:
+        return True
     return all(line.count(delimiter) == columns - 1 or not line.strip() for line in lines)
 
 
-def _has_quoted(lines: TextIO, delimiter: str, joined: Iterable[tuple[Span, bool]]) -> bool:
+def _has_quoted(lines: TextIO, delimiter: str, joined: Iterable[Span]) -> bool:
     """Return True if a line outside the joined ones has a value in quotes."""
     d = re.escape(delimiter)
     quoted = re.compile(rf'(?:^|{d})"(?:[^"]|"")*"(?:{d}|\s*$)')
     inside: set[int] = set()
-    for (first, last), _ in joined:
+    for first, last in joined:
         inside.update(range(first, last + 1))
     lines.seek(0)
     return any(

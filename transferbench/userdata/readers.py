@@ -31,7 +31,7 @@ import scipy.sparse as sp
 from transferbench.errors import UserError, unknown
 from transferbench.messages import CONTROL, reason
 from transferbench.problem import canonical
-from transferbench.userdata.dialect import Dialect, decode
+from transferbench.userdata.dialect import DEFAULT, decode
 from transferbench.userdata.documents import (
     MATRICES,
     Documents,
@@ -119,7 +119,7 @@ def read(path: Path, options: ReadOptions = ReadOptions(), labels: Labels = "non
 
     suffix = path.suffix.lower()
     content: Sequence[str] | sp.csr_array
-    dialect = Dialect()
+    dialect = DEFAULT
     if suffix in TABLES:
         table, dialect = read_with_dialect(path, options)
         content, names = _texts(path, table, options, labels)
@@ -166,9 +166,9 @@ def _texts(
     """Return the texts and labels of a table; see `read`. A missing text or label is ""."""
     texts = column(path, table, options.text)
     values = column(path, table, options.label, needed=labels == "all")
-    names, line = [], 0
+    names: list[str] = []
     try:
-        for line, text, label in zip(table.index, texts, values, strict=True):
+        for text, label in zip(texts, values, strict=True):
             if text != text:  # a row of JSON without the key
                 raise ValueError(f"no {options.text!r}; expected it in every row, "
                                  "or another column (--text-column).")  # fmt: skip
@@ -176,7 +176,7 @@ def _texts(
                 raise ValueError(f"{options.text}: expected text, got {reprlib.repr(text)}.")
             names.append(_label(label, options.label, labels))
     except ValueError as error:
-        raise UserError(f"{path}:{line}: {error}") from None
+        raise UserError(f"{path}:{table.index[len(names)]}: {error}") from None
     return [text or "" for text in texts], names
 
 

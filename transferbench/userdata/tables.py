@@ -286,7 +286,10 @@ class _CsvError(ValueError):
             fault, line = "a quote opens in this row and is not closed", self.first + start
         elif self.first < self.last:
             fault += f" in the row that begins in line {self.first + start}"
-        if whole:
+        if columns == 1 and dialect.quoted and not is_quote:
+            remedy = f"put values that contain {delimiter!r} in '\"', "
+            remedy += "or name --quoting none if each line is one text"
+        elif whole:
             remedy = "name --quoting none if quotes are characters of the texts"
         elif not dialect.quoted:
             remedy = f"without quoting no value can contain {delimiter!r} or line ends"
@@ -294,8 +297,6 @@ class _CsvError(ValueError):
             remedy = "put a value with quotes in '\"', and double each quote in it"
         else:
             remedy = f"put values that contain {delimiter!r} or line ends in '\"'"
-            if columns == 1:
-                remedy += ", or name --quoting none if each line is one text"
         return f"{line}: {fault}; {remedy}."
 
 
