@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TextIO
 
 from transferbench.errors import UserError, brief
+from transferbench.messages import counted
 
 #: Byte order marks. That of UTF-32 begins with that of UTF-16, so it comes first.
 MARKS = {
@@ -125,35 +126,36 @@ def _without_mark(path: Path, content: bytes, name: str) -> str:
 
     It is UTF-8 if the file is valid UTF-8 with other characters than ASCII, else the named one.
     """
-    if ASCII.encode(name) != ASCII.encode():
-        return name
+    of_bytes = ASCII.encode(name) == ASCII.encode()
+    if not of_bytes and not name.startswith(("utf-16", "utf-32")):
+        return name  # such as ISO-2022, which looks like ASCII
     if b"\0" in content:
-        nul = tuple(
-            i for i in range(4) if content[i:START:4].count(0) > len(content[i:START:4]) / 2
-        )
-        if nul in NUL_BYTES:
-            remedy = f"name the encoding: --encoding {NUL_BYTES[nul]}"
+        columns = [content[i:START:4] for i in range(4)]
+        nul = tuple(i for i in range(4) if columns[i].count(0) > len(columns[i]) / 2)
+        likely = NUL_BYTES.get(nul, "")
+        if likely and not likely.startswith(name[:6]):
             raise UserError(
-                f"{path}: every other byte is NUL, as in UTF-16 or UTF-32 without a byte order "
-                f"mark, which is not {name.upper()}; {remedy}."
+                f"{path}: it has NUL bytes as {likely.upper()} has and no byte order mark, so it "
+                f"is not {name.upper()}; name the encoding: --encoding {likely}."
             )
+        if not of_bytes:
+            return name if name.endswith(("-le", "-be")) else likely or f"{name}-le"
         line = content.count(b"\n", 0, content.index(b"\0")) + 1
         remedy = "remove them, or name another encoding (--encoding)"
-        _warn(f"{path}: {content.count(0)} NUL characters, first in line {line}; {remedy}")
-    if name.startswith("utf-8") or content.isascii():
+        _warn(
+            f"{path}: {counted(content.count(0), 'NUL character')}, first in line {line}; {remedy}"
+        )
+    if name.startswith("utf-8") or (of_bytes and content.isascii()):
         return name
     try:
         content.decode("utf-8")
     except UnicodeDecodeError as error:
         valid, wrong = _count_valid(content)
         if valid > 10 * wrong:
-            line = _line(content, error.start)
-            why = (
-                f"{valid} of its characters are UTF-8, {wrong} bytes are not, first in line {line}"
-            )
-            _warn(
-                f"{path}: {why}; it is read as {name.upper()}: correct these bytes if it is UTF-8"
-            )
+            why = f"{counted(valid, 'character')} of it are UTF-8, {counted(wrong, 'byte')} not"
+            where = f"first in line {_line(content, error.start)}"
+            remedy = "if it is UTF-8, correct these bytes"
+            _warn(f"{path}: {why}, {where}; it is read as {name.upper()}: {remedy}")
         return name
     _warn(f"{path}: it is valid UTF-8 and is read so, not as {name.upper()}")
     return "utf-8"
@@ -177,9 +179,9 @@ def _wrong_byte(
     path: Path, content: bytes, used: str, error: UnicodeDecodeError, mark: bool
 ) -> UserError:
     """Return the error for a byte that is not in the encoding."""
-    line = _line(content, error.start)
-    end = b"\n" if b"\n" in content else b"\r"
-    byte = error.start - content.rfind(end, 0, error.start)
+    start = error.start + (len(codecs.BOM_UTF8) if mark and used == "utf-8" else 0)
+    line = _line(content, start)
+    byte = start - content.rfind(b"\n" if b"\n" in content else b"\r", 0, start)
     fault = f"{path}:{line}: byte {byte} is not {used.upper()}"
     if mark:
         why = "whose byte order mark the file has"
@@ -189,14 +191,22 @@ def _wrong_byte(
         if valid > wrong:
             why = f"but {valid} other characters are"
             return UserError(f"{fault}, {why}; correct this line, or save the file in UTF-8.")
-        try:
-            content.decode("cp1252")
-            example = "Excel: --encoding cp1252"
-        except UnicodeDecodeError:
+        example = "Excel: --encoding cp1252"
+        if not _is_valid(content, "cp1252"):
             example = "such as --encoding shift_jis; latin-1 reads every byte"
         return UserError(f"{fault}; name the encoding ({example}), or save it in UTF-8.")
-    other = "latin-1 reads every byte" if ASCII.encode(used) == ASCII.encode() else "such as utf-8"
+    other = "latin-1 reads every byte"
+    if used != "cp1252" and _is_valid(content, "cp1252"):
+        other = "Excel: --encoding cp1252"
     return UserError(f"{fault}; name another encoding ({other}), or save it in UTF-8.")
+
+
+def _is_valid(content: bytes, encoding: str) -> bool:
+    try:
+        content.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def find_delimiter(

@@ -169,7 +169,7 @@ def column(path: Path, table: pd.DataFrame, name: str, *, needed: bool = True) -
     listed = f"{', '.join(map(brief, table.columns[:MAX_LISTED]))}{more}"
     remedy = "name yours (--text-column, --label-column; of sources alone --source-text-column, "
     remedy += "--source-label-column)"
-    if len(table.columns) == 1:
+    if len(table.columns) == 1 and path.suffix.lower() != ".jsonl":
         remedy += ", or separate columns by a comma, semicolon or tab (another: --delimiter)"
     raise UserError(f"{path}:1: no column {name!r} among {listed}; {remedy}.")
 
@@ -190,7 +190,8 @@ def _nested(value: object, path: str, name: str) -> object:
         return float("nan")
     if not isinstance(value, dict):
         kind = "a list" if isinstance(value, list) else reprlib.repr(value)
-        raise ValueError(f"{name}: expected an object before {path!r}, got {kind}.")
+        what = f"{name}: expected an object with the key {path!r}, got {kind}"
+        raise ValueError(f"{what}; write one text of a document into each row.")
     if (key := _match(path, value)) is not None:
         return value[key]
     ends = [match.start() for match in re.finditer(r"\.", path)]
@@ -233,7 +234,7 @@ def _csv(
             joined = joined_rows(table.rows, table.spans, delimiter, lines)
         whole = bool(joined) and is_regular(lines, delimiter, columns)
     except _CsvError as error:
-        whole = dialect.quoted and is_regular(lines, delimiter, columns)
+        whole = not error.remedy and dialect.quoted and is_regular(lines, delimiter, columns)
         if not (whole and unquoted_tabs):
             raise UserError(f"{path}:{error.message(dialect, whole, columns, start)}") from None
         joined = [(error.first, error.last)]
@@ -262,9 +263,9 @@ def _warn(message: str) -> None:
 class _CsvError(ValueError):
     """A row that is no CSV, with its first and last line, counted from the names of the columns."""
 
-    def __init__(self, fault: str, first: int, last: int) -> None:
+    def __init__(self, fault: str, first: int, last: int, remedy: str = "") -> None:
         super().__init__(fault)
-        self.first, self.last = first, last
+        self.first, self.last, self.remedy = first, last, remedy
 
     def message(self, dialect: Dialect, whole: bool, columns: int, start: int) -> str:
         """Return the message, from the number of the line on.
@@ -286,7 +287,9 @@ class _CsvError(ValueError):
             fault, line = "a quote opens in this row and is not closed", self.first + start
         elif self.first < self.last:
             fault += f" in the row that begins in line {self.first + start}"
-        if columns == 1 and dialect.quoted and not is_quote:
+        if self.remedy:
+            remedy = self.remedy
+        elif columns == 1 and dialect.quoted and not is_quote:
             remedy = f"put values that contain {delimiter!r} in '\"', "
             remedy += "or name --quoting none if each line is one text"
         elif whole:
@@ -364,8 +367,8 @@ class _CsvTable:
                         repeated.append(last)
                         continue
                     if sorted(names) == sorted(header):
-                        fault = "another header, as of joined files"
-                        raise _CsvError(fault, first, last)
+                        fault = "another header, as of joined files, in another order"
+                        raise _CsvError(fault, first, last, "give the files separately")
                 rows[last] = row
                 if first < last:
                     spans[last] = first, last
@@ -399,7 +402,9 @@ class _CsvTable:
         if late:
             rows = f"{counted(len(late), 'row')}, first in line {min(late) + start}"
             remedy = "quote values that contain separators, or name the columns in the first line"
-            _warn(f"{path}: columns without a name have values ({rows}); {remedy}")
+            _warn(
+                f"{path}: columns without a name have values, which no text has ({rows}); {remedy}"
+            )
         if self.repeated:
             where = ", ".join(str(line + start) for line in self.repeated[:MAX_NAMED])
             more = ", …" if len(self.repeated) > MAX_NAMED else ""
@@ -420,7 +425,7 @@ def _fitted(row: list[str], header: Sequence[str], first: int, last: int) -> lis
     """
     n = len(header)
     if any(map(str.strip, [*row[n:], *header[len(row) :]])):
-        raise _CsvError(f"{len(row)} columns, but the first line has {n}", first, last)
+        raise _CsvError(f"{counted(len(row), 'column')}, but the first line has {n}", first, last)
     return [*row[:n], *[""] * (n - len(row))]
 
 
