@@ -1,6 +1,5 @@
 """From a user's files to a problem: read the documents, compute their features, build."""
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +29,12 @@ from transferbench.userdata.documents import (
 )
 from transferbench.userdata.labels import like, warn_of_alike
 from transferbench.userdata.multilabel import SEPARATOR, check_single, split_labels
-from transferbench.userdata.readers import read_domain, stack, with_labels
+from transferbench.userdata.readers import (
+    read_domain,
+    stack,
+    warn_of_numbering,
+    with_labels,
+)
 
 MAX_CLASSES = 1000
 #: The features of a text; "auto" means characters if most of them are of a script without spaces
@@ -259,52 +263,6 @@ def _names(files: Sequence[Documents], separator: str | None) -> set[str]:
     """Return the labels of the documents."""
     labels = {label for file in files for label in file.labels}
     return {name for label in labels for name in split_labels(label, separator)}
-
-
-def warn_of_numbering(files: Sequence[Documents]) -> None:
-    """Warn of SVMlight files without feature 0 beside files that have it.
-
-    Features numbered from 0 in one file and from 1 in another are shifted by one. A file may also
-    lack feature 0 by chance, or because its documents differ. So the warning needs that chance is
-    improbable, or that the frequencies of the features agree better after a shift by one.
-
-    Parameters
-    ----------
-    files
-        Documents of all domains.
-    """
-    parts: dict[str, sp.csr_array] = {}
-    for file in files:
-        if file.kind == ".svm":
-            X, paths = sp.csr_array(file.content), file.table.index.get_level_values("file")
-            parts |= {path: X[np.flatnonzero(paths == path)] for path in dict.fromkeys(paths)}
-    width = max((X.shape[1] for X in parts.values()), default=0) + 1
-    counts = {
-        path: np.bincount(X.indices[X.data != 0], minlength=width) for path, X in parts.items()
-    }
-    from_zero = [path for path in parts if counts[path][0]]
-    if not from_zero:
-        return
-    frequency = np.sum([counts[path] for path in from_zero], axis=0)
-    share = frequency[0] / sum(parts[path].shape[0] for path in from_zero)
-    for path in (path for path in parts if path not in from_zero):
-        chance = (1 - share) ** parts[path].shape[0]
-        with np.errstate(invalid="ignore", divide="ignore"):  # NaN for equal frequencies
-            same, shifted = (
-                np.corrcoef(np.log1p(frequency[: width - k]), np.log1p(counts[path][k:]))[0, 1]
-                for k in (0, 1)
-            )
-        clearly_same, clearly_shifted = (
-            same > max(shifted, 0.5) + 0.1,
-            shifted > max(same, 0.5) + 0.1,
-        )
-        if clearly_shifted or (chance < 0.001 and not clearly_same):
-            warnings.warn(
-                f"{path}: no document has feature 0, but {100 * share:.0f} % of {from_zero[0]} "
-                "have it; if one is numbered from 0 and the other from 1, all features are "
-                "shifted: write both with zero_based=False in scikit-learn",
-                stacklevel=2,
-            )
 
 
 def _label_counts(files: Sequence[Documents], separator: str | None) -> Counter[tuple[str, str]]:

@@ -18,6 +18,7 @@ import json
 import os
 import re
 import reprlib
+import warnings
 from array import array
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -61,6 +62,12 @@ MAX_SIDE = 2**24
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 LINE = re.compile(rf"([^\s:#][^\s:]*)((?:\s+[0-9]{{1,9}}:{NUMBER})*)\s*(?:#.*)?", re.ASCII)
 UNKNOWN = "?"
+#: Probability from which a file lacks feature 0 by chance.
+MIN_CHANCE = 0.001
+#: Correlation of the frequencies of features in two files, and its gain, that count.
+MIN_CORRELATION, MIN_GAIN = 0.2, 0.2
+#: Fewer features may be correlated by chance.
+MIN_FEATURES = 100
 
 
 def read_domain(
@@ -278,6 +285,54 @@ def stack(documents: Sequence[Documents]) -> sp.csr_array:
             raise UserError(f"{part.path}: {width} features, {expected}.")
         block.resize(block.shape[0], max(widths))
     return sp.csr_array(sp.vstack(blocks))
+
+
+def warn_of_numbering(domains: Sequence[Documents]) -> None:
+    """Warn of SVMlight files numbered from 0 beside others numbered from 1.
+
+    There is a warning if a file lacks feature 0, which others have, and chance does not explain
+    that; and if the frequencies of the features agree clearly better after a shift by one.
+
+    Parameters
+    ----------
+    domains
+        Documents of all domains.
+    """
+    sizes, counts = dict[str, int](), dict[str, np.ndarray]()
+    matrices = [(d, sp.csr_array(d.content)) for d in domains if d.kind == ".svm"]
+    width = 1 + max((X.shape[1] for _, X in matrices), default=0)
+    for documents, X in matrices:
+        paths = documents.table.index.get_level_values("file")
+        ends = np.flatnonzero(paths[1:] != paths[:-1]) + 1
+        for start, end in pairwise([0, *ends.tolist(), len(paths)]):
+            part = X[start:end]
+            sizes[paths[start]] = end - start
+            counts[paths[start]] = np.bincount(part.indices[part.data != 0], minlength=width)
+    from_zero = [path for path in sizes if counts[path][0]]
+    reference = from_zero or [*sizes][:1]
+    for path in [path for path in sizes if path not in reference]:
+        expected = np.sum([counts[other] for other in reference], axis=0)
+        share = expected[0] / sum(sizes[other] for other in reference)
+        one, other = np.log1p(expected), np.log1p(counts[path])
+        with np.errstate(invalid="ignore", divide="ignore"):  # NaN for equal frequencies
+            same = np.corrcoef(one, other)[0, 1]
+            shifted = max(
+                np.corrcoef(one[:-1], other[1:])[0, 1], np.corrcoef(one[1:], other[:-1])[0, 1]
+            )
+        by_chance = not from_zero or (1 - share) ** sizes[path] >= MIN_CHANCE
+        clearly_same = same > max(shifted, MIN_CORRELATION) + MIN_GAIN
+        clearly_shifted = shifted > max(same, MIN_CORRELATION) + MIN_GAIN
+        if (clearly_shifted and width > MIN_FEATURES) or not (by_chance or clearly_same):
+            why = "the frequencies of its features agree better if they are shifted by one"
+            if not by_chance:
+                why = (
+                    f"no document has feature 0, but {100 * share:.0f} % have it in {reference[0]}"
+                )
+            warnings.warn(
+                f"{path}: {why}; are features numbered from 0 in one file and from 1 in the other? "
+                "Number both alike (zero_based=False of scikit-learn's dump_svmlight_file)",
+                stacklevel=2,
+            )
 
 
 def _checked(matrix: sp.sparray, path: Path) -> sp.csr_array:

@@ -170,6 +170,8 @@ def read_yaml(path: Path) -> tuple[Keys, list[DomainFiles], list[DomainFiles]]:
     function = feature_function(documents.file_kind(targets[0].files[0]))
     for name, value in options.items():
         with lines.at("options", name):
+            if name in types:
+                raise UserError(f"{name} is a key of the task; write it beside options, not below.")
             resolve(function, {str(name): value}, "the documents")
     return keys, domains["source"], targets
 
