@@ -14,7 +14,7 @@ from user_documents import write_csv, write_jsonl
 
 from transferbench.errors import UserError
 from transferbench.userdata.documents import DomainFiles, ReadOptions, check_files
-from transferbench.userdata.readers import read, read_domain
+from transferbench.userdata.readers import read, read_domain, warn_of_numbering
 
 ROWS = [("the cat purrs", "cat"), ('a "ship",\nat sea', "sea"), ("", "cat"), ("Käse été", "sea")]
 
@@ -251,6 +251,38 @@ def test_npz_and_svmlight_matrices_are_read_unchanged(tmp_path, form):
     (tmp_path / "a.svm").write_text("\n".join(f"c  {line} # why" for line in lines))
     other = read(tmp_path / "a.svm").content.toarray()
     np.testing.assert_array_equal(other, dense[:, : other.shape[1]])
+
+
+def write_numbered(path, X, first):
+    lines = [" ".join(f"{j + first}:{v}" for j, v in enumerate(row) if v) for row in X.tolist()]
+    path.write_text("".join(f"{'ab'[i % 2]} {line}\n" for i, line in enumerate(lines)))
+    return read(path, labels="all")
+
+
+@pytest.mark.parametrize("numbered", [(0, 1), (1, 0), (0, 0), (1, 1)])
+@pytest.mark.parametrize("kind", ["few", "words", "rare"])
+def test_files_numbered_from_0_and_from_1_are_warned_of(tmp_path, numbered, kind, recwarn):
+    """Of few features all are frequent; words differ, and feature 0 is frequent or rare."""
+    rng = np.random.default_rng(0)
+    rates = np.full(20, 0.6) if kind == "few" else rng.permutation(60 / np.arange(1, 301) / 6)
+    rates[0] = 0.001 if kind == "rare" else rates[0]
+    files = [
+        write_numbered(tmp_path / f"{name}.svm", rng.poisson(rates, (80, len(rates))), first)
+        for name, first in zip("st", numbered, strict=True)
+    ]
+    warn_of_numbering(files)
+    warned = [str(each.message) for each in recwarn]
+    assert len(warned) == (numbered[0] != numbered[1])
+    assert all("numbered from 0 in one file and from 1 in the other" in text for text in warned)
+
+
+def test_a_rare_feature_0_is_no_other_numbering(tmp_path, recwarn):
+    rng = np.random.default_rng(0)
+    X = rng.poisson(np.r_[0.02, np.full(30, 0.5)], (60, 31))
+    files = [write_numbered(tmp_path / f"{name}.svm", X, 0) for name in "st"]
+    files.append(write_numbered(tmp_path / "u.svm", X * (np.arange(31) > 0), 0))
+    warn_of_numbering(files)
+    assert not recwarn.list
 
 
 def test_entries_at_the_same_place_are_summed_without_overflow(tmp_path):

@@ -101,9 +101,9 @@ def joined_rows(
 
     A row seems so if its first line and at least half of its others have as many columns as the
     table, and in other columns than that of the text what rows on one line have: a category or an
-    identifier between those of its neighbours. Where these columns are no evidence, every line of
-    the file must be such a row; and where they are blank or any text, too, the joined rows must be
-    few and no other value may be in quotes.
+    identifier between those of its neighbours. Where these columns are no evidence, the joined rows
+    must be few and every line of the file such a row; and where they are blank or any text, no
+    other value may be in quotes.
 
     Parameters
     ----------
@@ -145,8 +145,8 @@ def joined_rows(
         elif whole[0] and sum(whole) >= needed:
             strong = any(column.is_evidence(sum(whole) - 1) for column in used.values())
             (found if strong else weak).append(span)
-    if len(undecided) > max(1, MAX_JOINED * len(rows)):
-        undecided = []
+    most = max(1, MAX_JOINED * len(rows))
+    weak, undecided = (spans if len(spans) <= most else [] for spans in (weak, undecided))
     if (weak or undecided) and is_regular(lines, delimiter, len(next(iter(rows.values())))):
         quoted = undecided and _has_quoted(lines, delimiter, undecided)
         found += weak + ([] if quoted else undecided)

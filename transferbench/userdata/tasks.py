@@ -8,6 +8,9 @@
     label: topic
     options: {min_df: 3, weighting: tf-idf}
 
+More keys say how files are read: separator, encoding, delimiter, quoting, and for sources that
+differ source_text, source_label, source_encoding and source_quoting.
+
 Options of texts: tokens (auto, words, characters), stop_words (none, english), token_pattern,
 min_df (2), max_features (0: all), weighting (tf-idf), unit_length (true). Of matrices: min_df (1),
 weighting, unit_length. Several labels are `a|b`, or as `separator` says.
