@@ -425,7 +425,7 @@ def _fitted(row: list[str], header: Sequence[str], first: int, last: int) -> lis
     """
     n = len(header)
     if any(map(str.strip, [*row[n:], *header[len(row) :]])):
-        raise _CsvError(f"{counted(len(row), 'column')}, but the first line has {n}", first, last)
+        raise _CsvError(f"{len(row)} columns, but the first line has {n}", first, last)
     return [*row[:n], *[""] * (n - len(row))]
 
 
