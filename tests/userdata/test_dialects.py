@@ -13,6 +13,7 @@ from transferbench.errors import UserError
 from transferbench.userdata.dialect import Dialect
 from transferbench.userdata.documents import ReadOptions
 from transferbench.userdata.readers import read
+from transferbench.userdata.tables import numbers
 
 
 @pytest.fixture
@@ -149,6 +150,13 @@ def test_values_without_a_name_and_repeated_first_lines_are_warned_of(open_file)
         assert warned == ["the first line is repeated in line 3 and skipped there"]
     with pytest.raises(UserError, match=r"a.csv:3: another header.*; give the files separately"):
         open_file("text,label\na,x\nlabel,text\ny,b\n")
+
+
+def test_numbers_that_are_names_of_columns_are_no_repeated_first_line(tmp_path):
+    path = tmp_path / "view.csv"
+    path.write_text("0,1\n0,1\n1,0\n")
+    names, values = numbers(path)
+    assert (names, values.tolist()) == (["0", "1"], [[0, 1], [1, 0]])
 
 
 @pytest.mark.parametrize(

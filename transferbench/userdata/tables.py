@@ -353,8 +353,10 @@ class _CsvTable:
                     continue
                 if not header:
                     header = row
-                    # Files that were joined may have a byte order mark before their first line.
-                    starts = {*row, f"\ufeff{row[0]}"} if len(row) > 1 else starts
+                    # Files that were joined may have a byte order mark before their first line. A
+                    # row may have the numbers that are the names of columns.
+                    if len(row) > 1 and any(map(str.isalpha, "".join(row))):
+                        starts = {*row, f"\ufeff{row[0]}"}
                     continue
                 if not "".join(row).strip():
                     blank += 1
