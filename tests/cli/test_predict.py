@@ -184,7 +184,7 @@ def test_a_worthless_result_is_written_only_by_force(call, folder):
         ({"--text-column": "body"}, "no column 'body' among 'text', 'label'"),
         ({"--target": "s.csv"}, "s.csv: given twice; name each file once, as source or target."),
         ({"--source": None}, "expected either --source"),
-        ({"--out": "a.xlsx"}, "expected a name that ends in .csv or .jsonl"),
+        ({"--out": "a.xlsx"}, "expected a name that ends in .csv, .tsv or .jsonl"),
         ({"--target": "*.csv", "--out": "t.csv"}, "one of the files to read"),
         ({"--target": "loop.csv"}, "loop.csv: no such file"),
         ({"--out": "found/a.csv"}, "found/a.csv: no file can be written there; name"),

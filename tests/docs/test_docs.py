@@ -20,7 +20,7 @@ from conftest import ROOT
 from transferbench import bundle, files, strict_yaml
 from transferbench.cli import invoke, main
 from transferbench.data import archive, fetch
-from transferbench.userdata import readers
+from transferbench.userdata import dialect, readers
 
 DOCS = ROOT / "docs"
 PAGES = sorted(
@@ -169,7 +169,7 @@ def test_the_limits_of_size_are_those_of_the_code():
         f"{archive.MAX_HEADER >> 20} MiB",
         "a zip of `share`, all": f"{bundle.MAX_UNPACKED >> 20} MiB and {files.MAX_MEMBERS:,}",
         "a file of yours": "1 GiB",
-        "a line of a text file": f"{readers.MAX_LINE >> 20} MiB",
+        "a line of a text file": f"{dialect.MAX_LINE >> 20} MiB",
         "rows or columns": f"{readers.MAX_SIDE:,}",
         "YAML": f"{strict_yaml.MAX_CHARACTERS:,} characters, {strict_yaml.MAX_DEPTH} levels",
         "a file that is fetched": f"{fetch.MAX_SIZE >> 20} MiB",

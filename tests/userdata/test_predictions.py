@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from conftest import make_multilabel
@@ -14,6 +16,7 @@ from user_documents import SOURCE, TARGET, make_documents
 from transferbench.measures import normalize_scores
 from transferbench.problem import Fit
 from transferbench.userdata import predictions
+from transferbench.userdata.dialect import Dialect
 from transferbench.userdata.documents import ReadOptions
 from transferbench.userdata.load import documents_problem
 from transferbench.userdata.readers import read
@@ -56,6 +59,64 @@ def test_numbers_of_json_are_written_as_they_were(tmp_path):
     path.write_text(f'{{"text": "a", "object": {numbers}, "number": {"9" * 5000}, "none": NaN}}\n')
     predictions.write(tmp_path / "found.jsonl", read(path).table)
     assert (tmp_path / "found.jsonl").read_text() == path.read_text().replace("NaN", "null")
+
+
+TABLE = pd.DataFrame({"text": ["Müller é", 'a; "b"\tc'], "predicted": ["ham", "spam"]})
+
+
+@pytest.mark.parametrize(
+    "dialect",
+    [
+        Dialect(),
+        Dialect(mark=True, delimiter=";", line_end="\r\n"),
+        Dialect("cp1252", delimiter=";"),
+        Dialect("utf-16-le", True, "\t", True, "\r\n"),
+        Dialect("utf-16-be", mark=True),
+        Dialect(line_end="\r"),
+    ],
+)
+def test_a_table_is_written_in_the_dialect_that_it_is_read_in(tmp_path, dialect):
+    path = tmp_path / "found.csv"
+    predictions.write(path, TABLE, dialect)
+    options = ReadOptions(label="predicted", encoding=dialect.encoding)
+    documents = read(path, options, "all")
+    assert list(documents.content) == [*TABLE["text"]]
+    assert replace(documents.dialect, encoding=dialect.encoding) == dialect
+    assert path.read_bytes().startswith(codecs.BOM_UTF16_LE) == (dialect.encoding == "utf-16-le")
+    predictions.write(tmp_path / "found.tsv", TABLE, dialect)
+    written = read(tmp_path / "found.tsv", options).dialect
+    assert replace(written, encoding=dialect.encoding) == replace(dialect, delimiter="\t")
+    predictions.write(tmp_path / "found.jsonl", TABLE, dialect)
+    assert list(read(tmp_path / "found.jsonl").content) == [*TABLE["text"]]
+
+
+def test_files_without_quoting_are_written_without_if_no_value_needs_quotes(tmp_path):
+    table = pd.DataFrame({"text": ['"hi" there', "you"], "predicted": ["a", "b"]})
+    dialect = Dialect(delimiter="\t", quoted=False)
+    predictions.write(tmp_path / "found.tsv", table, dialect)
+    assert (tmp_path / "found.tsv").read_text() == 'text\tpredicted\n"hi" there\ta\nyou\tb\n'
+    predictions.write(tmp_path / "found.tsv", TABLE, dialect)
+    assert list(read(tmp_path / "found.tsv").content) == [*TABLE["text"]]
+
+
+def test_a_character_that_the_encoding_lacks_makes_the_file_utf_8(tmp_path):
+    path = tmp_path / "found.csv"
+    table = TABLE.assign(predicted=["дом", "ham"])
+    message = r"found.csv: CP1252 has no '\\u0434', so the file is in UTF-8 with a byte order mark"
+    with pytest.warns(UserWarning, match=message):
+        predictions.write(path, table, Dialect("cp1252", delimiter=";"))
+    documents = read(path, ReadOptions(label="predicted"), "all")
+    assert documents.labels == ["дом", "ham"]
+    assert documents.dialect == Dialect(mark=True, delimiter=";")
+
+
+def test_true_and_false_are_written_alike(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "a", "label": true}\n{"text": "b", "label": false}\n')
+    documents = read(path, labels="all")
+    predictions.write(tmp_path / "found.csv", documents.table.assign(predicted=documents.labels))
+    text = (tmp_path / "found.csv").read_text()
+    assert text == "text,label,predicted\na,true,true\nb,false,false\n"
 
 
 LABELS = ["1e2", "100", "00123", "9007199254740993", "C#", " x", "cafe\u0301", 'a "b"; c']

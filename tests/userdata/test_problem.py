@@ -207,7 +207,12 @@ def test_a_target_with_the_documents_of_the_source_is_refused(tmp_path, kind):
     ("one", "other"),
     [
         ("Ham", "ham"), (" x", "x"), ("caf\u00e9", "cafe\u0301"), ("\ufb01n", "fin"),
-        ("STRASSE", "straße"),
+        ("STRASSE", "straße"), ("1", "1.0"), ("1", "+1"), ("1", "01"), ("1", "1e0"), ("100", "1e2"),
+        ("-1", "\u22121"), ("0", "-0"), (".5", "0,5"), ("1", "\uff11"), ("1", "\u0661"),
+        ("True", "true"), ("x", "x\u200b"), ("x", "\ufeffx"), ("xy", "x\u00ady"), ("x", "x\ufe0f"),
+        ("a b", "a\u00a0b"), ("a-b", "a\u2013b"), ("it's", "it\u2019s"), ("spam", "sp\u0430m"),
+        ("A", "\u0391"), ("ham", "\uff48\uff41\uff4d"), ("café", "cafÃ©"), ("R&D", "R&amp;D"),
+        ("ham", "'ham'"),
     ],
 )  # fmt: skip
 def test_labels_that_look_alike_are_two_classes_and_warned_of_once(one, other):
@@ -217,13 +222,34 @@ def test_labels_that_look_alike_are_two_classes_and_warned_of_once(one, other):
     assert set(problem.classes) == {one, other}
     (text,) = (str(each.message) for each in warned)
     assert f"labels {', '.join(map(ascii, sorted((one, other))))} differ" in text
+    assert all(f"{label!a} is 4 documents of s.csv" in text for label in (one, other))
 
 
 @pytest.mark.parametrize(
-    "labels", [["1e2", "1e3"], ["10", "1"], ["nan", "inf"], ["C#", "C"], ["a.b", "ab"]]
-)
+    "labels",
+    [
+        ["1e2", "1e3"], ["10", "1"], ["nan", "inf"], ["C#", "C"], ["a.b", "ab"], ["-1", "1"],
+        ["0", "1", "-1", "2"], ["1,000", "1"], ["1.5", "15"], ["да", "нет"], ["日", "本"],
+        ["9007199254740993", "9007199254740992"], ["v1", "v1.0"], ["2020-01", "2020-10"],
+        ["é", "e"],
+    ],
+)  # fmt: skip
 def test_other_labels_are_not_warned_of(labels, recwarn):
-    source = make_documents("s.csv", [*CAT, *SEA], labels * 4)
+    source = make_documents("s.csv", [*CAT, *SEA], (labels * 4)[:8])
     problem, _ = documents_problem([source], [make_documents("t.csv", CAT, [""] * 4)], {})
     assert set(problem.classes) == set(labels)
     assert not recwarn.list
+
+
+def test_a_label_of_a_target_that_looks_like_one_of_the_source_is_named():
+    target = make_documents("t.csv", CAT, ["cat", "c\u0430t", "sea", ""])
+    message = r"^t.csv: label .* none of the source's .*; 'c\\u0430t' looks like 'cat': write it so"
+    with pytest.raises(UserError, match=message):
+        documents_problem([SOURCE], [target], {})
+
+
+def test_alike_labels_of_source_and_target_are_counted_by_file():
+    files = [make_documents(f"{n}.csv", CAT, labels) for n, labels in
+             (("s", ["a", "b"] * 2), ("t", ["A", "b", "b", ""]))]  # fmt: skip
+    with pytest.warns(UserWarning, match="'A' is 1 document of t.csv; 'a' is 2 documents of s.csv"):
+        documents_problem([], files, {"min_df": 1})

@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from user_documents import write_csv, write_jsonl
 
 from transferbench.errors import UserError
-from transferbench.userdata import readers
+from transferbench.userdata import dialect
 from transferbench.userdata.documents import DomainFiles, ReadOptions, check_files
-from transferbench.userdata.readers import read, read_domain
+from transferbench.userdata.readers import read, read_domain, warn_of_numbering
 
 ROWS = [("the cat purrs", "cat"), ('a "ship",\nat sea', "sea"), ("", "cat"), ("Käse été", "sea")]
 
@@ -254,6 +254,38 @@ def test_npz_and_svmlight_matrices_are_read_unchanged(tmp_path, form):
     np.testing.assert_array_equal(other, dense[:, : other.shape[1]])
 
 
+def write_numbered(path, X, first):
+    lines = [" ".join(f"{j + first}:{v}" for j, v in enumerate(row) if v) for row in X.tolist()]
+    path.write_text("".join(f"{'ab'[i % 2]} {line}\n" for i, line in enumerate(lines)))
+    return read(path, labels="all")
+
+
+@pytest.mark.parametrize("numbered", [(0, 1), (1, 0), (0, 0), (1, 1)])
+@pytest.mark.parametrize("kind", ["few", "words", "rare"])
+def test_files_numbered_from_0_and_from_1_are_warned_of(tmp_path, numbered, kind, recwarn):
+    """Of few features all are frequent; words differ, and feature 0 is frequent or rare."""
+    rng = np.random.default_rng(0)
+    rates = np.full(20, 0.6) if kind == "few" else rng.permutation(60 / np.arange(1, 301) / 6)
+    rates[0] = 0.001 if kind == "rare" else rates[0]
+    files = [
+        write_numbered(tmp_path / f"{name}.svm", rng.poisson(rates, (80, len(rates))), first)
+        for name, first in zip("st", numbered, strict=True)
+    ]
+    warn_of_numbering(files)
+    warned = [str(each.message) for each in recwarn]
+    assert len(warned) == (numbered[0] != numbered[1])
+    assert all("numbered from 0 in one file and from 1 in the other" in text for text in warned)
+
+
+def test_a_rare_feature_0_is_no_other_numbering(tmp_path, recwarn):
+    rng = np.random.default_rng(0)
+    X = rng.poisson(np.r_[0.02, np.full(30, 0.5)], (60, 31))
+    files = [write_numbered(tmp_path / f"{name}.svm", X, 0) for name in "st"]
+    files.append(write_numbered(tmp_path / "u.svm", X * (np.arange(31) > 0), 0))
+    warn_of_numbering(files)
+    assert not recwarn.list
+
+
 def test_entries_at_the_same_place_are_summed_without_overflow(tmp_path):
     """They would count as two documents with the feature, and 128 + 128 is 0 in a byte."""
     matrix = sp.coo_array((np.full(2, 128, "u1"), ([1, 1], [0, 0])), shape=(2, 1))
@@ -274,7 +306,7 @@ def test_another_number_of_labels_than_documents_is_refused(tmp_path):
 def test_a_line_that_is_too_long_is_refused(tmp_path, monkeypatch, name, end):
     path = tmp_path / name
     path.write_text("text,label\n" + "x" * 1000 + end, newline="")
-    monkeypatch.setattr(readers, "MAX_LINE", 100)
+    monkeypatch.setattr(dialect, "MAX_LINE", 100)
     with pytest.raises(UserError, match=r":2: a line of 1,00\d bytes, expected at most 100; split"):
         read(path)
 
@@ -282,7 +314,7 @@ def test_a_line_that_is_too_long_is_refused(tmp_path, monkeypatch, name, end):
 def test_a_value_of_many_lines_that_is_too_long_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     path.write_text('text,label\n"' + "word\n" * 100 + '",a\n')
-    monkeypatch.setattr(readers, "MAX_LINE", 400)
+    monkeypatch.setattr(dialect, "MAX_LINE", 400)
     with pytest.raises(UserError, match="field larger than field limit"):
         read(path)
 
@@ -290,7 +322,7 @@ def test_a_value_of_many_lines_that_is_too_long_is_refused(tmp_path, monkeypatch
 def test_lines_that_end_as_on_old_machines_are_not_one_long_line(tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     path.write_text("text,label\r" + "some words,a\r" * 50, newline="")
-    monkeypatch.setattr(readers, "MAX_LINE", 100)
+    monkeypatch.setattr(dialect, "MAX_LINE", 100)
     assert len(read(path)) == 50
 
 

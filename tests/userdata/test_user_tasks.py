@@ -79,9 +79,24 @@ def test_a_changed_file_changes_the_facts_of_which_a_run_is_known(mine, home, na
     assert key() != before
 
 
+def test_sources_have_other_columns_and_another_encoding(mine, home):
+    head, rows = ("v1", "v2"), zip(SOURCE.labels, SOURCE.content, strict=True)
+    expected, _ = tasks.load(tasks.Task.parse(str(mine)), home)
+    write_csv(mine.parent / "s.csv", [*rows, ("cat", "Käse")], head)
+    path = mine.parent / "s.csv"
+    path.write_bytes(path.read_text("utf-8").encode("cp1252"))
+    keys = "source_text: v2\nsource_label: v1\nsource_encoding: cp1252\nsource_quoting: none\n"
+    mine.write_text(f"{keys}source: s.csv\ntargets: [t.csv]\noptions:\n  min_df: 2\n")
+    built, _ = tasks.load(tasks.Task.parse(str(mine)), home)
+    assert built.classes == expected.classes
+    assert [len(domain.seen) for domain in built.domains] == [9, 3]
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
+        ("source: s.csv\ntargets: t.csv\noptions:\n  quoting: none\n", 4, "beside options, not"),
+        ("source: s.csv\ntargets: t.csv\nquoting: maybe\n", 3, "one of auto, minimal, none, got"),
         ("source: s.csv\ntarget: t.csv\n", 2, "Did you mean 'targets'?"),
         ("source: s.csv\ntargets:\n  - t.csv\n  - no.csv\n", 4, "no such file"),
         ("source: s.csv\ntargets:\n  - t.csv\n  - '*.tsv'\n", 4, "no file there"),

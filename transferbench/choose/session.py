@@ -18,6 +18,7 @@ from transferbench.choose.evidence import NO_CONFIDENCE
 from transferbench.choose.fits import FitPlan, plan_fits
 from transferbench.parameters import Params
 from transferbench.problem import Family, Problem, Truth
+from transferbench.userdata.dialect import Dialect
 from transferbench.userdata.documents import Documents, Labels, ReadOptions, find_domains
 from transferbench.userdata.load import load
 from transferbench.userdata.separation import separations
@@ -129,7 +130,8 @@ class Session:
         Parameters
         ----------
         path
-            CSV, with a byte order mark, by which spreadsheets know UTF-8.
+            CSV, with semicolons if the target has them, and with a byte order mark, by which
+            spreadsheets know UTF-8.
         count
             Largest number of documents.
         label
@@ -143,7 +145,9 @@ class Session:
         from transferbench.userdata import predictions  # loads pandas
 
         sample = predictions.sample(self.targets, count, label)
-        predictions.write(path, sample, "utf-8-sig")
+        semicolons = self.targets[0].dialect.delimiter == ";"
+        dialect = Dialect(mark=True, delimiter=";" if semicolons else ",")
+        predictions.write(path, sample, dialect)
         return len(sample)
 
     def write_predictions(
@@ -160,7 +164,7 @@ class Session:
         Parameters
         ----------
         path
-            CSV or JSON lines.
+            CSV, TSV or JSON lines; CSV is written as the first file of the targets is.
         compared
             The compared models.
         names
@@ -182,5 +186,5 @@ class Session:
             self.problem, fits, self.targets, separator=separator, with_scores=with_scores,
             unranked=NO_CONFIDENCE,
         )  # fmt: skip
-        predictions.write(path, table)
+        predictions.write(path, table, self.targets[0].dialect)
         return len(table)

@@ -46,6 +46,8 @@ def passing(name: str, values: type) -> Callable[[Callable[..., Any]], Callable[
             settings = dict(declared.metadata)
             if declared.default is not MISSING:
                 settings["default"] = declared.default
+            if choices := settings.pop("choices", None):
+                settings["type"] = click.Choice(choices)
             flags = settings.pop("flags")
             with_value = click.option(*flags, declared.name, **settings)(with_value)
         return with_value

@@ -190,7 +190,8 @@ class UserData(ReadOptions, FileOptions):
         for flag, path, suffixes in outputs:
             name = f"{flag} {path}"
             if path.suffix not in suffixes:
-                raise UserError(f"{name}: expected a name that ends in {' or '.join(suffixes)}.")
+                expected = " or ".join(filter(None, [", ".join(suffixes[:-1]), suffixes[-1]]))
+                raise UserError(f"{name}: expected a name that ends in {expected}.")
             if os.path.realpath(path) in used:
                 raise UserError(f"{name} is one of the files to read or write; choose another.")
             used.add(os.path.realpath(path))

@@ -20,7 +20,7 @@ from transferbench.messages import counted
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="File to write, .csv or .jsonl; needed unless only a sample to label is written.",
+    help="File to write, .csv, .tsv or .jsonl; needed unless only a sample to label is written.",
 )
 @user_data
 @click.option("--clusters", type=Integer(2), help="Number of clusters, without a source.")
@@ -47,7 +47,7 @@ def command(
     from transferbench.userdata.load import MAX_CLASSES
 
     if not (out or user.label_sample):
-        raise UserError("--out is missing; name the file to write, .csv or .jsonl.")
+        raise UserError("--out is missing; name the file to write, .csv, .tsv or .jsonl.")
     user.check_outputs(out)
     if bool(user.sources) == bool(clusters):
         raise UserError("expected either --source or --clusters N, and not both.")

@@ -22,7 +22,7 @@ from transferbench.errors import UserError
 from transferbench.evidence.page import Page, Section, Table, markdown, words
 from transferbench.experiments.experiment import Experiment
 from transferbench.userdata.documents import check_files
-from transferbench.userdata.readers import read_table
+from transferbench.userdata.tables import read_table
 
 #: "mean": a deviation is printed; "other": a mean (of repeats, folds or tasks), or other documents.
 Status = Literal["single run", "mean", "other", "copied", "unclear"]

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from transferbench import settings
 from transferbench.errors import UserError, brief
 from transferbench.files import open_regular, open_zip, user_path
+from transferbench.userdata.dialect import DEFAULT, Dialect
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,10 +33,14 @@ MATRICES = (".svm", ".svmlight", ".libsvm", ".npz")
 Labels = Literal["all", "any", "none"]
 
 
-def _option(flag: str, default: str | None, text: str) -> Any:
+def _option(flag: str, default: str | None, text: str, **more: object) -> Any:
     """Return a field that is also an option of the command line."""
-    metadata = {"flags": (flag,), "show_default": default is not None, "help": text}
+    metadata = {"flags": (flag,), "show_default": default is not None, "help": text, **more}
     return field(default=default, metadata=metadata)
+
+
+#: Whether quotes enclose values; `auto` finds out.
+QUOTING = ("auto", "minimal", "none")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +54,15 @@ class ReadOptions:
     separator
         Text between the labels of a document; None for the default of the family.
     encoding
-        Encoding of texts.
+        Encoding of files that are not UTF-8 and have no byte order mark.
+    delimiter
+        Separator of the columns of CSV and TSV; None if the first line decides.
+    quoting
+        "minimal" if values with separators are in quotes, "none" if quotes are characters of the
+        texts. "auto" is "minimal", and for files with tabs "none" if only that makes each line a
+        row.
+    source_text, source_label, source_encoding, source_quoting
+        The same for sources; None if they are like targets.
     """
 
     text: str = _option("--text-column", "text", "Column of the texts.")
@@ -60,8 +73,43 @@ class ReadOptions:
         "[default: | for multi-label models]",
     )  # fmt: skip
     encoding: str = _option(
-        "--encoding", "utf-8", "Encoding of texts; cp1252 for CSV that Excel saves in Europe."
+        "--encoding", "utf-8",
+        "Encoding of texts that are not UTF-8; cp1252 for CSV that Excel saves in Europe.",
+    )  # fmt: skip
+    delimiter: str | None = _option(
+        "--delimiter", None,
+        "Separator of the columns of CSV and TSV: a character or tab.  "
+        "[default: by the first line]",
+    )  # fmt: skip
+    quoting: Literal["auto", "minimal", "none"] = _option(
+        "--quoting", "auto",
+        "none if quotes in CSV and TSV are characters of the texts; minimal if they enclose values "
+        "with separators or line ends.",
+        choices=QUOTING,
+    )  # fmt: skip
+    source_text: str | None = _option(
+        "--source-text-column", None, "Column of the texts of sources, if it differs."
     )
+    source_label: str | None = _option(
+        "--source-label-column", None, "Column of the labels of sources, if it differs."
+    )
+    source_encoding: str | None = _option(
+        "--source-encoding", None, "Encoding of sources, if it differs."
+    )
+    source_quoting: Literal["auto", "minimal", "none"] | None = _option(
+        "--source-quoting", None, "Quoting of sources, if it differs.", choices=QUOTING
+    )
+
+    def of_sources(self) -> ReadOptions:
+        """Return how sources are read."""
+        return ReadOptions(
+            text=self.text if self.source_text is None else self.source_text,
+            label=self.label if self.source_label is None else self.source_label,
+            separator=self.separator,
+            encoding=self.source_encoding or self.encoding,
+            delimiter=self.delimiter,
+            quoting=self.source_quoting or self.quoting,
+        )
 
 
 @dataclass(frozen=True)
@@ -102,6 +150,8 @@ class Documents:
         The kind of the files, see `file_kind`.
     name
         Name of the domain; "" for that of the file.
+    dialect
+        How the first file is written.
     """
 
     path: Path
@@ -110,6 +160,7 @@ class Documents:
     table: pd.DataFrame
     kind: str = "texts"
     name: str = ""
+    dialect: Dialect = DEFAULT
 
     def __len__(self) -> int:
         return len(self.labels)

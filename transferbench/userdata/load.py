@@ -1,8 +1,7 @@
 """From a user's files to a problem: read the documents, compute their features, build."""
 
-import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -28,9 +27,15 @@ from transferbench.userdata.documents import (
     check_kind,
     check_unique,
 )
+from transferbench.userdata.labels import like, warn_of_alike
 from transferbench.userdata.markup import strip_tags
 from transferbench.userdata.multilabel import SEPARATOR, check_single, split_labels
-from transferbench.userdata.readers import read_domain, stack, with_labels
+from transferbench.userdata.readers import (
+    read_domain,
+    stack,
+    warn_of_numbering,
+    with_labels,
+)
 
 MAX_CLASSES = 1000
 #: The features of a text; "auto" means characters if most of them are of a script without spaces
@@ -108,11 +113,12 @@ def load(
     check_unique(domains)
     files = [file for domain in domains for file in domain.files]
     check_files([*files, *([label_file] if label_file else [])])
-    labelled = [read_domain(domain, read_options, "all") for domain in sources]
+    labelled = [read_domain(domain, read_options.of_sources(), "all") for domain in sources]
     usual = SEPARATOR if family == "multilabel" else ""
     if labelled and read_options.separator is None:
         check_single(_names(labelled, usual), labelled[0].path, usual)
     unlabelled = [read_domain(domain, read_options, labels) for domain in targets]
+    warn_of_numbering([*labelled, *unlabelled])
     if label_file:
         classes = _names(labelled, "") if family == "transfer" else ()
         unlabelled = with_labels(unlabelled, label_file, read_options, classes)
@@ -163,7 +169,7 @@ def documents_problem(
     """
     classes = [str(i + 1) for i in range(clusters)] or _classes(sources or targets, separator)
     files = [*sources, *targets]
-    warn_of_alike(_names(files, separator), files[0].path)
+    warn_of_alike(_label_counts(files, separator), files[0].path)
     if clusters:
         files = [replace(file, labels=[""] * len(file)) for file in files]
     has_label = np.array([bool(label) for file in files for label in file.labels])
@@ -264,13 +270,15 @@ def _names(files: Sequence[Documents], separator: str | None) -> set[str]:
     return {name for label in labels for name in split_labels(label, separator)}
 
 
-def warn_of_alike(names: Collection[str], path: Path) -> None:
-    """Warn, once, of labels that differ only in Unicode form, case or blanks."""
-    plain = {name: "".join(normalize("NFKC", name).casefold().split()) for name in sorted(names)}
-    times = Counter(plain.values())
-    if alike := [ascii(name) for name in plain if times[plain[name]] > 1]:
-        message = f"labels {', '.join(alike[:10])} differ only in Unicode form, case or blanks"
-        warnings.warn(f"{path}: {message}; each is a class of its own.", stacklevel=2)
+def _label_counts(files: Sequence[Documents], separator: str | None) -> Counter[tuple[str, str]]:
+    """Return the numbers of documents by label and file."""
+    counts = Counter[tuple[str, str]]()
+    for file in files:
+        paths = file.table.index.get_level_values("file")
+        for (label, path), n in Counter(zip(file.labels, paths, strict=True)).items():
+            for name in split_labels(label, separator):
+                counts[name, path] += n
+    return counts
 
 
 def _indicator(file: Documents, classes: Sequence[str], separator: str | None) -> np.ndarray:
@@ -282,7 +290,10 @@ def _indicator(file: Documents, classes: Sequence[str], separator: str | None) -
             if name not in index:
                 first = ", ".join(map(brief, classes[:10]))
                 why = f"label {brief(name)} is none of the source's ({first})"
-                raise UserError(f"{file.path}: {why}; remove such documents or labels.")
+                remedy = "remove such documents or labels"
+                if other := like(name, classes):
+                    remedy = f"{name!a} looks like {other!a}: write it so"
+                raise UserError(f"{file.path}: {why}; {remedy}.")
             Y[row, index[name]] = 1
     return Y
 

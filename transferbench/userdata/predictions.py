@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import random
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import pandas as pd
@@ -18,12 +20,13 @@ from transferbench.files import writing
 from transferbench.measures import THRESHOLD, normalize_scores
 from transferbench.messages import no_formula
 from transferbench.problem import Fit, Problem
+from transferbench.userdata.dialect import DEFAULT, Dialect
 from transferbench.userdata.documents import Documents
 from transferbench.userdata.doubts import NO_TRANSFER
 from transferbench.userdata.multilabel import SEPARATOR
-from transferbench.userdata.readers import Number
+from transferbench.userdata.tables import Number
 
-SUFFIXES = (".csv", ".jsonl")
+SUFFIXES = (".csv", ".tsv", ".jsonl")
 #: Notes on a document: that nothing connects it with a labelled one, and that only other documents
 #: of the targets do.
 GUESS, INDIRECT = "a guess: no known feature", "no feature in common with the source"
@@ -197,40 +200,80 @@ def _short(values: Iterable[float]) -> list[float]:
     return [float(f"{value:.6g}") for value in values]
 
 
-def write(path: Path, table: pd.DataFrame, encoding: str = "utf-8") -> None:
-    """Write the rows as CSV or JSON lines; characters that cannot be encoded become escapes.
+def write(path: Path, table: pd.DataFrame, dialect: Dialect = DEFAULT) -> None:
+    """Write the rows as CSV, TSV or JSON lines.
+
+    CSV is written in the given dialect, TSV with tabs, and JSON lines are UTF-8 without a byte
+    order mark. A table with characters that the encoding lacks is written in UTF-8 with a byte
+    order mark, which a warning says. Characters that no encoding has become escapes.
 
     Parameters
     ----------
     path
-        The file; its suffix is .csv or .jsonl.
+        The file; its suffix is one of SUFFIXES.
     table
         The rows.
-    encoding
-        Encoding of CSV.
+    dialect
+        How the file is written.
 
     Raises
     ------
     UserError
         If the file cannot be written.
     """
-    form: Any = {"encoding": encoding, "errors": "backslashreplace", "newline": ""}
-    with writing(path) as temporary, temporary.open("w", **form) as file:
-        rows = (
-            {name: value for name, value in zip(table, values, strict=True) if value == value}
-            for values in table.itertuples(index=False, name=None)
-        )
-        if path.suffix == ".jsonl":
-            file.writelines(_json(row) + "\n" for row in rows)
-            return
-        writer = csv.DictWriter(file, [*table], restval="", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+    suffix = path.suffix.lower()
+    dialect = DEFAULT if suffix == ".jsonl" else dialect
+    dialect = replace(dialect, delimiter="\t") if suffix == ".tsv" else dialect
+    save = _write_json if suffix == ".jsonl" else _write_csv
+    errors = "strict"
+    with writing(path) as temporary:
+        while True:
+            try:
+                form: Any = {"encoding": dialect.encoding, "errors": errors, "newline": ""}
+                with temporary.open("w", **form) as file:
+                    file.write("\ufeff" if dialect.mark else "")
+                    save(file, table, dialect)
+                return
+            except UnicodeEncodeError as error:
+                if dialect.encoding.startswith("utf"):
+                    errors = "backslashreplace"  # a half of a surrogate pair
+                    continue
+                what = f"{dialect.encoding.upper()} has no {error.object[error.start]!a}"
+                why = "so the file is in UTF-8 with a byte order mark"
+                warnings.warn(f"{path}: {what}, {why}", stacklevel=2)
+                dialect = replace(dialect, encoding="utf-8", mark=True)
+            except csv.Error:  # a value needs quotes
+                if dialect.quoted:
+                    raise
+                dialect = replace(dialect, quoted=True)
+
+
+def _rows(table: pd.DataFrame) -> Iterator[list[Any]]:
+    """Yield the values of each row; those that are missing are NaN."""
+    return map(list, table.itertuples(index=False, name=None))
+
+
+def _write_json(file: TextIO, table: pd.DataFrame, dialect: Dialect) -> None:
+    for values in _rows(table):
+        row = {name: value for name, value in zip(table, values, strict=True) if value == value}
+        file.write(_json(row) + "\n")
+
+
+def _write_csv(file: TextIO, table: pd.DataFrame, dialect: Dialect) -> None:
+    """Write CSV. Raise csv.Error if a value needs quotes and the dialect has none."""
+    form: Any = {"delimiter": dialect.delimiter, "lineterminator": dialect.line_end}
+    if not dialect.quoted:
+        form |= {"quoting": csv.QUOTE_NONE, "quotechar": None}
+    writer = csv.writer(file, **form)
+    writer.writerow([*table])
+    writer.writerows(
+        [_cell(value) if value == value else "" for value in row] for row in _rows(table)
+    )
 
 
 def _cell(value: object) -> object:
-    """Return the value of a CSV cell: lists and objects as JSON, others unchanged."""
-    return _json(value) if isinstance(value, dict | list) else value
+    """Return the value of a CSV cell: lists, objects, true and false as JSON, others unchanged."""
+    return _json(value) if isinstance(value, dict | list | bool) else value
 
 
 def _json(value: object) -> str:

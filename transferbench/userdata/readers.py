@@ -13,30 +13,26 @@ A label is the text in the file, character for character; a blank text is no lab
 
 from __future__ import annotations
 
-import codecs
-import csv
 import functools
-import io
 import json
 import os
 import re
 import reprlib
 import warnings
 from array import array
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.errors import MAX_LISTED, UserError, brief, unknown
+from transferbench.errors import UserError, unknown
 from transferbench.messages import CONTROL, reason
 from transferbench.problem import canonical
+from transferbench.userdata.dialect import DEFAULT, decode
 from transferbench.userdata.documents import (
     MATRICES,
     Documents,
@@ -47,22 +43,31 @@ from transferbench.userdata.documents import (
     file_kind,
     labels_file,
 )
+from transferbench.userdata.labels import like
+from transferbench.userdata.tables import (
+    TABLES,
+    Number,
+    column,
+    located,
+    read_table,
+    read_with_dialect,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 #: Rows or columns of a matrix.
 MAX_SIDE = 2**24
-#: Bytes of a line of a text file, and characters of a value in CSV.
-MAX_LINE = 2**24
 #: A line of SVMlight, and the label of one without a label.
 NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 LINE = re.compile(rf"([^\s:#][^\s:]*)((?:\s+[0-9]{{1,9}}:{NUMBER})*)\s*(?:#.*)?", re.ASCII)
 UNKNOWN = "?"
-#: Largest number of columns of JSON rows that have different keys; in memory each row has all.
-MAX_VARYING = 1000
-#: Number of a line, and its values by column.
-Rows = Iterator[tuple[int, dict[str, Any]]]
+#: Probability from which a file lacks feature 0 by chance.
+MIN_CHANCE = 0.001
+#: Correlation of the frequencies of features in two files, and its gain, that count.
+MIN_CORRELATION, MIN_GAIN = 0.2, 0.2
+#: Fewer features may be correlated by chance.
+MIN_FEATURES = 100
 
 
 def read_domain(
@@ -96,6 +101,7 @@ def read_domain(
         pd.concat([part.table for part in parts]),
         kind,
         domain.name,
+        parts[0].dialect,
     )
 
 
@@ -120,8 +126,9 @@ def read(path: Path, options: ReadOptions = ReadOptions(), labels: Labels = "non
 
     suffix = path.suffix.lower()
     content: Sequence[str] | sp.csr_array
+    dialect = DEFAULT
     if suffix in TABLES:
-        table = read_table(path, options.encoding)
+        table, dialect = read_with_dialect(path, options)
         content, names = _texts(path, table, options, labels)
     elif suffix in MATRICES:
         read_matrix = _npz if suffix == ".npz" else _svmlight
@@ -137,47 +144,7 @@ def read(path: Path, options: ReadOptions = ReadOptions(), labels: Labels = "non
     file = str(path).encode(errors="backslashreplace").decode()
     files_and_rows = [[file] * len(names), range(1, len(names) + 1)]
     table = table.set_index(pd.MultiIndex.from_arrays(files_and_rows, names=("file", "row")))
-    return Documents(path, content, names, table, file_kind(path))
-
-
-@contextmanager
-def _at(path: Path, line: int) -> Iterator[None]:
-    """Turn a ValueError of this block into a UserError with the file and the line."""
-    try:
-        yield
-    except ValueError as error:
-        raise UserError(f"{path}:{line}: {error}") from None
-
-
-def _decoded(path: Path, encoding: str) -> TextIO:
-    """Return the text of a file; a file that starts with the byte order mark of UTF-8 is UTF-8.
-
-    Raises
-    ------
-    UserError
-        For an unknown encoding, and for bytes that are not in it, with their line.
-    """
-    content = path.read_bytes()
-    for number, row in enumerate(io.BytesIO(content), start=1):
-        if len(row) > MAX_LINE < (size := max(map(len, row.split(b"\r")))):
-            remedy = "split the document, or correct the line ends of the file"
-            fault = f"a line of {size:,} bytes, expected at most {MAX_LINE:,}"
-            raise UserError(f"{path}:{number}: {fault}; {remedy}.")
-    if content.startswith(codecs.BOM_UTF8):
-        encoding = "utf-8-sig"
-    try:
-        content.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        byte = error.start - content.rfind(b"\n", 0, error.start)
-        remedy = "name the encoding (Excel: --encoding cp1252), or save it in UTF-8"
-        fault = f"byte {byte} is not {encoding.upper()}"
-        raise UserError(f"{path}:{line}: {fault}; {remedy}.") from None
-    except (LookupError, ValueError):
-        expected = "expected one such as utf-8, cp1252 or shift_jis"
-        raise UserError(f"encoding {brief(encoding)}: {expected}.") from None
-    # StringIO would take four bytes for each character.
-    return io.TextIOWrapper(io.BytesIO(content), encoding, newline="")
+    return Documents(path, content, names, table, file_kind(path), dialect=dialect)
 
 
 def _name(value: object, column: str) -> str:
@@ -206,15 +173,17 @@ def _texts(
     """Return the texts and labels of a table; see `read`. A missing text or label is ""."""
     texts = column(path, table, options.text)
     values = column(path, table, options.label, needed=labels == "all")
-    names = []
-    for line, text, label in zip(table.index, texts, values, strict=True):
-        with _at(path, line):
+    names: list[str] = []
+    try:
+        for text, label in zip(texts, values, strict=True):
             if text != text:  # a row of JSON without the key
                 raise ValueError(f"no {options.text!r}; expected it in every row, "
                                  "or another column (--text-column).")  # fmt: skip
             if isinstance(text, Number) or not isinstance(text, str | None):
                 raise ValueError(f"{options.text}: expected text, got {reprlib.repr(text)}.")
             names.append(_label(label, options.label, labels))
+    except ValueError as error:
+        raise UserError(f"{path}:{table.index[len(names)]}: {error}") from None
     return [text or "" for text in texts], names
 
 
@@ -244,10 +213,11 @@ def with_labels(
         If all labels are blank, and for a row that occurs twice, has a label outside the classes,
         matches no document, or has another text than the document.
     """
+    columns = ReadOptions(text=options.text, label=options.label)
     try:
-        table = read_table(path)
+        table = read_table(path, columns)
     except UserError:
-        table = read_table(path, options.encoding)
+        table = read_table(path, replace(columns, encoding=options.encoding))
     real_path = functools.cache(os.path.realpath)
     positions = {
         (real_path(file), str(row)): (d, i)
@@ -259,12 +229,13 @@ def with_labels(
     saved_texts = column(path, table, options.text, needed=False)
     labelled = set()
     for line, saved, *values in zip(table.index, saved_texts, *needed, strict=True):
-        with _at(path, line):
+        with located(path, line):
             file, row, label = (_name(value, "file, row and label") for value in values)
             if not label:
                 continue
             if classes and label not in classes:
-                raise ValueError(f"{unknown('label', label, classes)}")
+                hint = f" It looks like {other!a}." if (other := like(label, classes)) else ""
+                raise ValueError(f"{unknown('label', label, classes)}{hint}")
             key = real_path(file), row
             if key not in positions:
                 why = "is no document of a target; name its --target"
@@ -292,170 +263,6 @@ def _same(saved: object, text: object) -> bool:
     return saved_letters == letters or (is_cut and letters.startswith(saved_letters))
 
 
-def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]:
-    """Return the names of the columns and the numbers (n, d) of a table.
-
-    Parameters
-    ----------
-    path
-        The table.
-    binary
-        All numbers are 0 or 1.
-
-    Raises
-    ------
-    UserError
-        For anything but finite numbers of 0 or more, with the line.
-    """
-    import pandas as pd
-
-    table = read_table(path)
-    values = table.apply(pd.to_numeric, errors="coerce").to_numpy(np.float64)
-    valid = np.isin(values, (0, 1)) if binary else (values >= 0) & np.isfinite(values)
-    if not valid.all():
-        line = table.index[~valid.all(axis=1)][0]
-        expected = "0 or 1 everywhere" if binary else "finite numbers of at least 0"
-        raise UserError(f"{path}:{line}: expected {expected}.")
-    return [*table], values
-
-
-def read_table(path: Path, encoding: str = "utf-8") -> pd.DataFrame:
-    """Return the rows of a table that are not blank, indexed by line; warn of blank ones.
-
-    Cells are texts or values of JSON; numbers are texts as they are written.
-
-    Parameters
-    ----------
-    path
-        A CSV, TSV or JSONL file.
-    encoding
-        Encoding of the file.
-
-    Raises
-    ------
-    UserError
-        For a file in another format, with the line.
-    """
-    import pandas as pd
-
-    read_rows = TABLES.get(path.suffix.lower())
-    if not read_rows:
-        raise UserError(f"{path}: unknown kind of table; expected {', '.join(TABLES)}.")
-    rows, blank = {}, 0
-    for line, row in read_rows(path, _decoded(path, encoding)):
-        if all(value is None or not str(value).strip() for value in row.values()):
-            blank += 1
-        else:
-            rows[line] = row
-    if blank:
-        warnings.warn(f"{path}: {blank} blank rows are skipped", stacklevel=2)
-    if not rows:
-        raise UserError(f"{path}: there are no documents in it.")
-    names = {name for row in rows.values() for name in row}
-    if len(names) > max(MAX_VARYING, *map(len, rows.values())):
-        raise UserError(f"{path}: {len(names)} different keys; expected the same in every row.")
-    return pd.DataFrame([*rows.values()], index=[*rows], dtype=object)
-
-
-def column(path: Path, table: pd.DataFrame, name: str, *, needed: bool = True) -> list[Any]:
-    """Return the values of a column.
-
-    Parameters
-    ----------
-    path
-        The file that errors show.
-    table
-        Rows of the file.
-    name
-        Name of the column, or of the only one whose name differs in case alone.
-    needed
-        If false and there is no such column, all values are None.
-
-    Raises
-    ------
-    UserError
-        If the column is needed and there is none.
-    """
-    similar = [header for header in table if header.casefold() == name.casefold()]
-    if name in similar or len(similar) == 1:
-        return [*table[name if name in similar else similar[0]]]
-    if not needed:
-        return [None] * len(table)
-    more = ", …" if len(table.columns) > MAX_LISTED else ""
-    listed = f"{', '.join(map(brief, table.columns[:MAX_LISTED]))}{more}"
-    remedy = "name yours (--text-column, --label-column)"
-    if len(table.columns) == 1:
-        remedy += ", or separate columns by a comma, semicolon or tab"
-    raise UserError(f"{path}:1: no column {name!r} among {listed}; {remedy}.")
-
-
-def _csv(path: Path, lines: TextIO) -> Rows:
-    csv.field_size_limit(MAX_LINE)
-    head = lines.readline()
-    lines.seek(0)
-    # Spreadsheets write ; where the comma is decimal.
-    usual = "\t" if path.suffix.lower() == ".tsv" else ","
-    delimiter = max((usual, ";", "\t", ","), key=re.sub('"[^"]*"', "", head).count)
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    header: list[str] = []
-    try:
-        for row in filter(None, reader):
-            if not header:
-                header = row
-                with _at(path, reader.line_num):
-                    _check_names(row)
-            elif not "".join(row).strip():
-                yield reader.line_num, {}
-            elif len(row) != len(header):
-                raise csv.Error(f"{len(row)} columns, but the first line has {len(header)}")
-            else:
-                yield reader.line_num, dict(zip(header, row, strict=True))
-    except csv.Error as error:
-        remedy = f"put values that contain {delimiter!r} or line ends in '\"'"
-        raise UserError(f"{path}:{reader.line_num}: {error}; {remedy}.") from None
-
-
-def _check_names(names: Sequence[str]) -> None:
-    """Raise ValueError if a column, or a key of JSON, occurs twice."""
-    for name, times in Counter(names).most_common(1):
-        if times > 1:
-            raise ValueError(f"column {brief(name)} occurs twice.")
-
-
-class Number(str):
-    """A number of JSON, as it is written in the file."""
-
-
-def _json_lines(path: Path, lines: TextIO) -> Rows:
-    def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        _check_names([name for name, _ in pairs])
-        return dict(pairs)
-
-    def constant(name: str) -> Number | None:  # no JSON, but Python's module writes it
-        return None if name == "NaN" else Number(name)
-
-    parsers: Any = {"parse_int": Number, "parse_float": Number, "parse_constant": constant}
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        with _at(path, number):
-            try:
-                row = json.loads(line, object_pairs_hook=checked, **parsers)
-            except (json.JSONDecodeError, RecursionError) as error:
-                raise ValueError(f"{error}; expected a JSON object on each line.") from None
-            if not isinstance(row, dict):
-                raise ValueError(f"expected a JSON object, got {reprlib.repr(row)}.")
-            "".join(row).encode()  # a ValueError if a name of a column is no text
-        yield number, row
-
-
-TABLES: dict[str, Callable[[Path, TextIO], Rows]] = {
-    ".csv": _csv,
-    ".tsv": _csv,
-    ".jsonl": _json_lines,
-}
-
-
 def stack(documents: Sequence[Documents]) -> sp.csr_array:
     """Return the matrices of one kind below each other.
 
@@ -480,6 +287,54 @@ def stack(documents: Sequence[Documents]) -> sp.csr_array:
     return sp.csr_array(sp.vstack(blocks))
 
 
+def warn_of_numbering(domains: Sequence[Documents]) -> None:
+    """Warn of SVMlight files numbered from 0 beside others numbered from 1.
+
+    There is a warning if a file lacks feature 0, which others have, and chance does not explain
+    that; and if the frequencies of the features agree clearly better after a shift by one.
+
+    Parameters
+    ----------
+    domains
+        Documents of all domains.
+    """
+    sizes, counts = dict[str, int](), dict[str, np.ndarray]()
+    matrices = [(d, sp.csr_array(d.content)) for d in domains if d.kind == ".svm"]
+    width = 1 + max((X.shape[1] for _, X in matrices), default=0)
+    for documents, X in matrices:
+        paths = documents.table.index.get_level_values("file")
+        ends = np.flatnonzero(paths[1:] != paths[:-1]) + 1
+        for start, end in pairwise([0, *ends.tolist(), len(paths)]):
+            part = X[start:end]
+            sizes[paths[start]] = end - start
+            counts[paths[start]] = np.bincount(part.indices[part.data != 0], minlength=width)
+    from_zero = [path for path in sizes if counts[path][0]]
+    reference = from_zero or [*sizes][:1]
+    for path in [path for path in sizes if path not in reference]:
+        expected = np.sum([counts[other] for other in reference], axis=0)
+        share = expected[0] / sum(sizes[other] for other in reference)
+        one, other = np.log1p(expected), np.log1p(counts[path])
+        with np.errstate(invalid="ignore", divide="ignore"):  # NaN for equal frequencies
+            same = np.corrcoef(one, other)[0, 1]
+            shifted = max(
+                np.corrcoef(one[:-1], other[1:])[0, 1], np.corrcoef(one[1:], other[:-1])[0, 1]
+            )
+        by_chance = not from_zero or (1 - share) ** sizes[path] >= MIN_CHANCE
+        clearly_same = same > max(shifted, MIN_CORRELATION) + MIN_GAIN
+        clearly_shifted = shifted > max(same, MIN_CORRELATION) + MIN_GAIN
+        if (clearly_shifted and width > MIN_FEATURES) or not (by_chance or clearly_same):
+            why = "the frequencies of its features agree better if they are shifted by one"
+            if not by_chance:
+                why = (
+                    f"no document has feature 0, but {100 * share:.0f} % have it in {reference[0]}"
+                )
+            warnings.warn(
+                f"{path}: {why}; are features numbered from 0 in one file and from 1 in the other? "
+                "Number both alike (zero_based=False of scikit-learn's dump_svmlight_file)",
+                stacklevel=2,
+            )
+
+
 def _checked(matrix: sp.sparray, path: Path) -> sp.csr_array:
     """Return the matrix as float64; raise UserError for negative and not finite entries."""
     X = sp.csr_array(canonical(matrix), dtype=np.float64)
@@ -495,14 +350,14 @@ def _checked(matrix: sp.sparray, path: Path) -> sp.csr_array:
 def _svmlight(path: Path, labels: Labels, encoding: str) -> tuple[sp.csr_array, list[str]]:
     names: list[str] = []
     indices, data, starts = array("i"), array("d"), array("q", [0])
-    for number, line in enumerate(_decoded(path, encoding), start=1):
+    for number, line in enumerate(decode(path, encoding)[0], start=1):
         line = line.strip(" \t\r\n")
         if not line or line.startswith("#"):
             continue
         match = LINE.fullmatch(line)
         pairs = [pair.split(":") for pair in match[2].split()] if match else []
         columns = [int(column) for column, _ in pairs]
-        with _at(path, number):
+        with located(path, number):
             if not match or any(b <= a for a, b in pairwise(columns)):
                 form = '"<label> <feature>:<number> …", features ascending'
                 raise ValueError(f"expected {form}; the label is ? if unknown.")
@@ -532,8 +387,8 @@ def _npz(path: Path, labels: Labels, encoding: str) -> tuple[sp.sparray, list[st
         expected = path.with_suffix(".labels.txt")
         raise UserError(f"{path}: no labels; expected {expected}, one label a line.")
     names = []
-    for number, line in enumerate(_decoded(file, encoding), start=1):
-        with _at(file, number):
+    for number, line in enumerate(decode(file, encoding)[0], start=1):
+        with located(file, number):
             names.append(_label(line.rstrip("\r\n"), "label", labels))
     if len(names) != n:
         raise UserError(f"{file}: {len(names)} labels for the {n} documents of {path.name}.")

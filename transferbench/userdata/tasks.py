@@ -8,6 +8,9 @@
     label: topic
     options: {min_df: 3, weighting: tf-idf}
 
+More keys say how files are read: separator, encoding, delimiter, quoting, and for sources that
+differ source_text, source_label, source_encoding and source_quoting.
+
 Options of texts: tokens (auto, words, characters), stop_words (none, english), token_pattern,
 min_df (2), max_features (0: all), weighting (tf-idf), unit_length (true), html (keep, strip). Of
 matrices: min_df (1), weighting, unit_length. Several labels are `a|b`, or as `separator` says.
@@ -42,9 +45,11 @@ from transferbench.parameters import CountOrZero, convert, resolve, schema
 from transferbench.problem import Matrix, Problem, Truth
 from transferbench.userdata import documents
 from transferbench.userdata.documents import DomainFiles, ReadOptions
-from transferbench.userdata.load import feature_function, load, warn_of_alike
+from transferbench.userdata.labels import warn_of_alike
+from transferbench.userdata.load import feature_function, load
 from transferbench.userdata.multilabel import pool
-from transferbench.userdata.readers import column, numbers, read, read_table
+from transferbench.userdata.readers import read
+from transferbench.userdata.tables import column, numbers, read_table
 
 FILES: dict[str, File] = {}  # nothing to fetch
 TASKS = {
@@ -168,6 +173,8 @@ def read_yaml(path: Path) -> tuple[Keys, list[DomainFiles], list[DomainFiles]]:
     function = feature_function(documents.file_kind(targets[0].files[0]))
     for name, value in options.items():
         with lines.at("options", name):
+            if name in types:
+                raise UserError(f"{name} is a key of the task; write it beside options, not below.")
             resolve(function, {str(name): value}, "the documents")
     return keys, domains["source"], targets
 
@@ -176,7 +183,10 @@ def _from_folder(task: str, folder: Path, train: float, split: int) -> tuple[Pro
     """Build the task of a folder with several views."""
     documents.check_files([folder / "labels.csv", *user_files(folder)])
     classes, Y = numbers(folder / "labels.csv", binary=True)
-    warn_of_alike(classes, folder / "labels.csv")
+    counts = Y.sum(axis=0).astype(int).tolist()
+    warn_of_alike(
+        {(name, "labels.csv"): n for name, n in zip(classes, counts, strict=True)}, folder
+    )
     views = {f"views/{file.name}": _view(file) for file in _views(folder)}
     tasks, seen = ["all"] * len(Y), train_mask(len(Y), train, split)
     if (folder / "tasks.csv").is_file():

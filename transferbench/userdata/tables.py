@@ -1,0 +1,480 @@
+"""Read tables: CSV, TSV and lines of JSON, and numbers in them.
+
+Names of columns are compared without case, and rows whose values are all blank are skipped.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import reprlib
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TextIO
+
+import numpy as np
+
+from transferbench.errors import MAX_LISTED, UserError, brief
+from transferbench.messages import counted
+from transferbench.userdata import dialect as dialects
+from transferbench.userdata.dialect import Dialect, decode, find_delimiter, named_delimiter
+from transferbench.userdata.documents import ReadOptions
+from transferbench.userdata.quoting import Span, is_regular, joined_rows, unquoted_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Suffixes of tables.
+TABLES = (".csv", ".tsv", ".jsonl")
+#: Largest number of columns of JSON rows that have different keys; in memory each row has all.
+MAX_VARYING = 1000
+#: The first line of CSV for Excel that names the separator.
+SEPARATOR_LINE = re.compile(r"sep=(.)\s*", re.IGNORECASE)
+#: Most rows of lines that a warning names.
+MAX_NAMED = 5
+
+
+@contextmanager
+def located(path: Path, line: int) -> Iterator[None]:
+    """Turn a ValueError of this block into a UserError with the file and the line."""
+    try:
+        yield
+    except ValueError as error:
+        raise UserError(f"{path}:{line}: {error}") from None
+
+
+def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]:
+    """Return the names of the columns and the numbers (n, d) of a table.
+
+    Parameters
+    ----------
+    path
+        The table.
+    binary
+        All numbers are 0 or 1.
+
+    Raises
+    ------
+    UserError
+        For anything but finite numbers of 0 or more, with the line.
+    """
+    import pandas as pd
+
+    table = read_table(path)
+    values = table.apply(pd.to_numeric, errors="coerce").to_numpy(np.float64)
+    valid = np.isin(values, (0, 1)) if binary else (values >= 0) & np.isfinite(values)
+    if not valid.all():
+        line = table.index[~valid.all(axis=1)][0]
+        expected = "0 or 1 everywhere" if binary else "finite numbers of at least 0"
+        raise UserError(f"{path}:{line}: expected {expected}.")
+    return [*table], values
+
+
+def read_table(path: Path, options: ReadOptions | None = None) -> pd.DataFrame:
+    """Return the rows of a table that are not blank, indexed by line; warn of blank ones.
+
+    Cells are texts or values of JSON; numbers are texts as they are written.
+
+    Parameters
+    ----------
+    path
+        A CSV, TSV or JSONL file.
+    options
+        How it is read; None for a table without columns of texts and labels.
+
+    Raises
+    ------
+    UserError
+        For a file in another format, with the line.
+    """
+    return read_with_dialect(path, options)[0]
+
+
+def read_with_dialect(
+    path: Path, options: ReadOptions | None = None
+) -> tuple[pd.DataFrame, Dialect]:
+    """Return the rows of a table as `read_table` does, and its dialect.
+
+    Parameters
+    ----------
+    path, options
+        See `read_table`.
+
+    Raises
+    ------
+    UserError
+        As `read_table` does.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in TABLES:
+        raise UserError(f"{path}: unknown kind of table; expected {', '.join(TABLES)}.")
+    lines, dialect = decode(path, options.encoding if options else "utf-8")
+    if suffix == ".jsonl":
+        return _json_lines(path, lines), dialect
+    return _csv(path, lines, dialect, options)
+
+
+def _frame(
+    path: Path, rows: Mapping[int, Any], blank: int, columns: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Return rows by line as a table, and warn of the number of blank ones."""
+    import pandas as pd
+
+    if blank:
+        warnings.warn(f"{path}: {blank} blank rows are skipped", stacklevel=2)
+    if not rows:
+        raise UserError(f"{path}: there are no documents in it.")
+    return pd.DataFrame([*rows.values()], index=[*rows], columns=columns, dtype=object)
+
+
+def column(path: Path, table: pd.DataFrame, name: str, *, needed: bool = True) -> list[Any]:
+    """Return the values of a column.
+
+    Parameters
+    ----------
+    path
+        The file that errors show.
+    table
+        Rows of the file.
+    name
+        Name of the column, or of the only one whose name differs in case or outer blanks alone. In
+        JSON, `doc.body` is the key `body` of the object `doc`; NaN where there is none.
+    needed
+        If false and there is no such column, all values are None.
+
+    Raises
+    ------
+    UserError
+        If the column is needed and there is none, and for a list within the path of a key.
+    """
+    if (header := _match(name, table)) is not None:
+        return [*table[header]]
+    parents = [header for header in table if name.casefold().startswith(f"{header}.".casefold())]
+    for parent in sorted(parents, key=len, reverse=True):
+        if any(isinstance(value, dict | list) for value in table[parent]):
+            values = []
+            for line, value in table[parent].items():
+                with located(path, int(line)):
+                    values.append(_nested(value, name[len(parent) + 1 :], name))
+            if any(value == value for value in values):
+                return values
+    if not needed:
+        return [None] * len(table)
+    more = ", …" if len(table.columns) > MAX_LISTED else ""
+    listed = f"{', '.join(map(brief, table.columns[:MAX_LISTED]))}{more}"
+    remedy = "name yours (--text-column, --label-column; of sources alone --source-text-column, "
+    remedy += "--source-label-column)"
+    if len(table.columns) == 1 and path.suffix.lower() != ".jsonl":
+        remedy += ", or separate columns by a comma, semicolon or tab (another: --delimiter)"
+    raise UserError(f"{path}:1: no column {name!r} among {listed}; {remedy}.")
+
+
+def _match(name: str, names: Iterable[str]) -> str | None:
+    """Return the equal name, else the only one that differs in case or outer blanks alone."""
+    folded = name.strip().casefold()
+    similar = [other for other in names if other.strip().casefold() == folded]
+    return name if name in similar else similar[0] if len(similar) == 1 else None
+
+
+def _nested(value: object, path: str, name: str) -> object:
+    """Return the value at the path of keys of an object, NaN if there is none.
+
+    A key that itself has a dot comes first. Raise ValueError for a list or a text on the way.
+    """
+    if value is None or value != value:
+        return float("nan")
+    if not isinstance(value, dict):
+        kind = "a list" if isinstance(value, list) else reprlib.repr(value)
+        what = f"{name}: expected an object with the key {path!r}, got {kind}"
+        raise ValueError(f"{what}; write one text of a document into each row.")
+    if (key := _match(path, value)) is not None:
+        return value[key]
+    ends = [match.start() for match in re.finditer(r"\.", path)]
+    for end in reversed(ends):
+        if (key := _match(path[:end], value)) is not None:
+            return _nested(value[key], path[end + 1 :], name)
+    return float("nan")
+
+
+def _csv(
+    path: Path, lines: TextIO, dialect: Dialect, options: ReadOptions | None
+) -> tuple[pd.DataFrame, Dialect]:
+    """Read a table of lines with separators.
+
+    A file with tabs is read without quoting if only that makes each line a row. A warning says so;
+    of other files it says which rows seem to be several.
+    """
+    head, start = lines.readline(), 0
+    named = SEPARATOR_LINE.fullmatch(head)
+    if named:  # for Excel; the table begins in the next line
+        lines, start = io.StringIO(lines.read(), newline=""), 1
+        head = lines.readline()
+    quoting = options.quoting if options else "auto"
+    if options and options.delimiter:
+        delimiter = named_delimiter(options.delimiter)
+    elif named:
+        delimiter = named[1]
+    else:
+        wanted = (options.text, options.label) if options else ()
+        suffix = path.suffix.lower()
+        delimiter = find_delimiter(head, suffix, wanted, quoted=quoting != "none")
+    line_end = head[len(head.rstrip("\r\n")) :] or "\n"
+    dialect = replace(dialect, delimiter=delimiter, line_end=line_end, quoted=quoting != "none")
+    columns = head.count(delimiter) + 1
+    unquoted_tabs = quoting == "auto" and delimiter == "\t" and columns > 1
+    try:
+        table = _CsvTable.read(lines, dialect)
+        joined = []
+        if quoting == "auto" and table.spans:
+            joined = joined_rows(table.rows, table.spans, delimiter, lines)
+        whole = bool(joined) and is_regular(lines, delimiter, columns)
+    except _CsvError as error:
+        whole = not error.remedy and dialect.quoted and is_regular(lines, delimiter, columns)
+        if not (whole and unquoted_tabs):
+            raise UserError(f"{path}:{error.message(dialect, whole, columns, start)}") from None
+        joined = [(error.first, error.last)]
+    if joined:
+        first, last = (line + start for line in joined[0])
+        more = f", and {counted(len(joined) - 1, 'row')} more" if len(joined) > 1 else ""
+        if whole and unquoted_tabs:
+            dialect = replace(dialect, quoted=False)
+            table = _CsvTable.read(lines, dialect)
+            where = f"line {first}" if first == last else f"lines {first} to {last}"
+            why = f"quotes in {where}{more} do not enclose a value"
+            _warn(f"{path}: read without quoting, as {why}; else name --quoting minimal")
+        else:
+            what = f"lines {first} to {last} are one row{more}, as a quote opens and closes there"
+            remedy = f"correct the quotes of lines {first} and {last}"
+            if whole:
+                remedy = "name --quoting none if quotes are characters of the texts"
+            _warn(f"{path}: {what}, but they look like rows; {remedy}, else --quoting minimal")
+    return table.frame(path, start), dialect
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, stacklevel=4)
+
+
+class _CsvError(ValueError):
+    """A row that is no CSV, with its first and last line, counted from the names of the columns."""
+
+    def __init__(self, fault: str, first: int, last: int, remedy: str = "") -> None:
+        super().__init__(fault)
+        self.first, self.last, self.remedy = first, last, remedy
+
+    def message(self, dialect: Dialect, whole: bool, columns: int, start: int) -> str:
+        """Return the message, from the number of the line on.
+
+        Parameters
+        ----------
+        dialect
+            Dialect of the file.
+        whole
+            True if each line is a row without quoting.
+        columns
+            Number of columns without quoting.
+        start
+            Number of lines before the names of the columns.
+        """
+        fault, line, delimiter = str(self), self.last + start, dialect.delimiter
+        is_quote = "expected after" in fault or "end of data" in fault
+        if "end of data" in fault:
+            fault, line = "a quote opens in this row and is not closed", self.first + start
+        elif self.first < self.last:
+            fault += f" in the row that begins in line {self.first + start}"
+        if self.remedy:
+            remedy = self.remedy
+        elif columns == 1 and dialect.quoted and not is_quote:
+            remedy = f"put values that contain {delimiter!r} in '\"', "
+            remedy += "or name --quoting none if each line is one text"
+        elif whole:
+            remedy = "name --quoting none if quotes are characters of the texts"
+        elif not dialect.quoted:
+            remedy = f"without quoting no value can contain {delimiter!r} or line ends"
+        elif is_quote:
+            remedy = "put a value with quotes in '\"', and double each quote in it"
+        else:
+            remedy = f"put values that contain {delimiter!r} or line ends in '\"'"
+        return f"{line}: {fault}; {remedy}."
+
+
+@dataclass(frozen=True)
+class _CsvTable:
+    """Rows of a table with separators.
+
+    Parameters
+    ----------
+    header
+        Names of the columns.
+    rows
+        Values of rows that are not blank, by last line.
+    spans
+        First and last line of each row on several lines, by last line.
+    blank
+        Number of blank rows.
+    repeated
+        Lines that repeat the header.
+    """
+
+    header: list[str]
+    rows: dict[int, list[str]]
+    spans: dict[int, Span]
+    blank: int
+    repeated: list[int]
+
+    @classmethod
+    def read(cls, lines: TextIO, dialect: Dialect) -> Self:
+        """Read the rows from the first line on.
+
+        Raises
+        ------
+        _CsvError
+            For the first row that is no CSV, has another number of columns than the header, or is
+            another header.
+        """
+        csv.field_size_limit(dialects.MAX_LINE)
+        lines.seek(0)
+        delimiter = dialect.delimiter
+        reader: Any = csv.reader(lines, delimiter=delimiter, strict=True)
+        source = reader if dialect.quoted else unquoted_rows(lines, delimiter)
+        header: list[str] = []
+        starts: set[str] = set()
+        rows, spans = dict[int, list[str]](), dict[int, Span]()
+        last, blank, repeated = 0, 0, list[int]()
+        try:
+            for number, row in enumerate(source, start=1):
+                first, last = last + 1, reader.line_num if dialect.quoted else number
+                if not row:
+                    continue
+                if not header:
+                    header = row
+                    # Files that were joined may have a byte order mark before their first line. A
+                    # row may have the numbers that are the names of columns.
+                    if len(row) > 1 and any(map(str.isalpha, "".join(row))):
+                        starts = {*row, f"\ufeff{row[0]}"}
+                    continue
+                if not "".join(row).strip():
+                    blank += 1
+                    continue
+                if len(row) != len(header):
+                    row = _fitted(row, header, first, last)
+                if row[0] in starts:
+                    names = [row[0].removeprefix("\ufeff"), *row[1:]]
+                    if names == header:
+                        repeated.append(last)
+                        continue
+                    if sorted(names) == sorted(header):
+                        fault = "another header, as of joined files, in another order"
+                        raise _CsvError(fault, first, last, "give the files separately")
+                rows[last] = row
+                if first < last:
+                    spans[last] = first, last
+        except csv.Error as error:
+            raise _CsvError(f"{error}", last + 1, reader.line_num) from None
+        return cls(header, rows, spans, blank, repeated)
+
+    def frame(self, path: Path, start: int) -> pd.DataFrame:
+        """Return the table, without columns that have neither name nor value; warn of skipped rows.
+
+        One column may have values without a name, as in tables of pandas with their index. More are
+        named as pandas names them.
+
+        Parameters
+        ----------
+        path
+            The file that messages show.
+        start
+            Number of lines before the header.
+        """
+        header = [*self.header]
+        dropped, late = set[int](), set[int]()
+        named = next((j for j, name in enumerate(header) if name.strip()), 0)
+        for j in [j for j, name in enumerate(header) if not name.strip()]:
+            filled = [line for line, row in self.rows.items() if row[j].strip()]
+            if not filled:
+                dropped.add(j)
+                continue
+            header[j] = f"Unnamed: {j}" if "" in header[:j] else ""
+            late.update(filled if j > named else ())
+        if late:
+            rows = f"{counted(len(late), 'row')}, first in line {min(late) + start}"
+            remedy = "quote values that contain separators, or name the columns in the first line"
+            _warn(
+                f"{path}: columns without a name have values, which no text has ({rows}); {remedy}"
+            )
+        if self.repeated:
+            where = ", ".join(str(line + start) for line in self.repeated[:MAX_NAMED])
+            more = ", …" if len(self.repeated) > MAX_NAMED else ""
+            _warn(f"{path}: the first line is repeated in line {where}{more} and skipped there")
+        kept = [j for j in range(len(header)) if j not in dropped]
+        with located(path, 1 + start):
+            _check_names([header[j] for j in kept])
+        lines = {line + start: row for line, row in self.rows.items()} if start else self.rows
+        if dropped:
+            lines = {line: [row[j] for j in kept] for line, row in lines.items()}
+        return _frame(path, lines, self.blank, [header[j] for j in kept])
+
+
+def _fitted(row: list[str], header: Sequence[str], first: int, last: int) -> list[str]:
+    """Return a row with as many values as the header, if only blank ones are missing or too many.
+
+    A value that is missing is blank if its column has no name. Raise _CsvError for other rows.
+    """
+    n = len(header)
+    if any(map(str.strip, [*row[n:], *header[len(row) :]])):
+        raise _CsvError(f"{len(row)} columns, but the first line has {n}", first, last)
+    return [*row[:n], *[""] * (n - len(row))]
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Raise ValueError if a column, or a key of JSON, occurs twice."""
+    for name, times in Counter(names).most_common(1):
+        if times > 1:
+            raise ValueError(f"column {brief(name)} occurs twice.")
+
+
+class Number(str):
+    """A number of JSON, as it is written in the file."""
+
+
+def _json_lines(path: Path, lines: TextIO) -> pd.DataFrame:
+    """Read a table of JSON objects, one on each line."""
+
+    def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        row = dict(pairs)
+        if len(row) < len(pairs):
+            _check_names([name for name, _ in pairs])
+        return row
+
+    def constant(name: str) -> Number | None:  # no JSON, but Python's module writes it
+        return None if name == "NaN" else Number(name)
+
+    parsers: Any = {"parse_int": Number, "parse_float": Number, "parse_constant": constant}
+    decoder = json.JSONDecoder(object_pairs_hook=checked, **parsers)
+    rows, blank = dict[int, dict[str, Any]](), 0
+    for number, line in enumerate(lines, start=1):
+        text = line.strip(" \t\r\n")
+        if not text:
+            continue
+        with located(path, number):
+            try:
+                row = decoder.decode(text)
+            except (json.JSONDecodeError, RecursionError) as error:
+                raise ValueError(f"{error}; expected a JSON object on each line.") from None
+            if not isinstance(row, dict):
+                raise ValueError(f"expected a JSON object, got {reprlib.repr(row)}.")
+            "".join(row).encode()  # a ValueError if a name of a column is no text
+        if all(value is None or not str(value).strip() for value in row.values()):
+            blank += 1
+        else:
+            rows[number] = row
+    names = {name for row in rows.values() for name in row}
+    if len(names) > max(MAX_VARYING, *map(len, rows.values()), 0):
+        raise UserError(f"{path}: {len(names)} different keys; expected the same in every row.")
+    return _frame(path, rows, blank)
