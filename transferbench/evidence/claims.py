@@ -12,7 +12,7 @@ Otherwise, or if runs are missing, the claim is undetermined.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import product
@@ -30,7 +30,7 @@ from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import Better, Claim, Higher, Span, Stable
 from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
 from transferbench.runs import store
-from transferbench.runs.record import CorrectDocuments
+from transferbench.runs.record import CorrectDocuments, Record
 from transferbench.stats import ALPHA, NO_SEED, ROUNDING, Extent
 
 Outcome = Literal["holds", "fails", "undetermined"]
@@ -289,12 +289,16 @@ def _judge(
     For `some`, one significant comparison makes the claim hold. Otherwise one makes it fail.
     """
     matters = claim.matters_on(_compares_ratios(claim, experiment), experiment.spec.scale_max)
+    predicate, competitors = claim.predicate, experiment.spec.competitors
+    columns = {getattr(predicate, "column", "")}
+    if isinstance(predicate, Better):
+        columns = {*predicate.columns, *predicate.rivals(competitors)}
     rows = [
         row
         for i, (file, its_cells) in enumerate([(experiment, cells), *map(others, claim.also)])
-        for row in _rows(claim, file, its_cells, f"{file.name}, " if i else "")
+        for row in _rows(claim, file, its_cells, columns, f"{file.name}, " if i else "")
     ]
-    lines = pd.DataFrame([*_lines(claim, rows, experiment.spec.competitors)])
+    lines = pd.DataFrame([*_lines(claim, rows, competitors)])
     tests = lines.set_index(["comparison", "unit", "row"])
     differences = pd.DataFrame([*tests.pop("by_seed")], tests.index)
     if missing := [(*index, why) for index, why in tests["missing"].items() if why]:
@@ -325,7 +329,31 @@ def _judge(
     return ClaimResult(claim, outcome, tests, decisions, "", matters, n_units)
 
 
-def _rows(claim: Claim, file: Experiment, cells: Sequence[Cell], prefix: str) -> list[ScaledRow]:
+@dataclass(frozen=True)
+class _Decisions(Mapping[int | None, CorrectDocuments]):
+    """Which documents are right, by seed; unpacked when they are asked for, as they are large.
+
+    Of a rival's errors, a share may count as avoided.
+    """
+
+    records: Mapping[int | None, Record]
+    domain: str | None
+    avoided: float
+
+    def __getitem__(self, seed: int | None) -> CorrectDocuments:
+        correct = self.records[seed].correct(self.domain)
+        return {key: self.avoided + (1 - self.avoided) * bits for key, bits in correct.items()}
+
+    def __iter__(self) -> Iterator[int | None]:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
+def _rows(
+    claim: Claim, file: Experiment, cells: Sequence[Cell], columns: Container[str], prefix: str
+) -> list[ScaledRow]:
     """Return the rows of an experiment that show the claim's measure.
 
     Parameters
@@ -336,6 +364,8 @@ def _rows(claim: Claim, file: Experiment, cells: Sequence[Cell], prefix: str) ->
         The claim's experiment, or another one whose rows are tested, too.
     cells
         The experiment's cells.
+    columns
+        Labels of the columns that are compared.
     prefix
         Start of the rows' labels; empty for the claim's experiment, of which `among` may select
         rows.
@@ -362,16 +392,14 @@ def _rows(claim: Claim, file: Experiment, cells: Sequence[Cell], prefix: str) ->
         domain = file.spec.rows[cell.row].domain
         row = ScaledRow(label, file.unit(cell.row), same, scale_max, domain, not ratio)
         row = rows.setdefault(label, row)
+        if cell.column not in columns:
+            continue
         # Of a rival, the share of the errors that the claim is about counts as avoided.
         rival = better is not None and cell.column not in better.columns
         avoided = better.fewer_errors if better and rival else 0.0
         scaled = {seed: scale(value, avoided) for seed, value in cell.by_seed.items()}
-        right = {
-            record.seed: {
-                key: avoided + (1 - avoided) * bits for key, bits in record.correct(domain).items()
-            }
-            for record in (cell.records if by_document else ())
-        }
+        records = {record.seed: record for record in (cell.records if by_document else ())}
+        right = _Decisions(records, domain, avoided)
         x = None if math.isnan(cell.x) else cell.x
         row.cells.setdefault(cell.column, {})[x] = replace(
             cell, by_seed=scaled, published=scale(cell.published, avoided), right=right
