@@ -40,8 +40,9 @@ def pack(experiment: Experiment, results: Path) -> bytes:
         than MAX_UNPACKED bytes.
     """
     folder, board = results / experiment.name, results / FOLDER / experiment.name
-    records = store.read(folder / store.NAME).values()
-    if outdated := Evidence.read(experiment, folder).outdated:
+    found = store.read(folder / store.NAME)
+    records = found.values()
+    if outdated := Evidence.from_records(experiment, found, results).outdated:
         remedy = f"`transferbench reproduce {experiment.name}` makes them again"
         raise UserError(f"{experiment.name}: {outdated[0]}; {remedy}.")
     paths = {p.name: p for p in folder.iterdir() if p.suffix in PAGES or p.name == store.NAME}

@@ -168,7 +168,7 @@ class Task:
         module = datasets.tasks()[self.base]
         code = fingerprint(Path(str(module.__file__)))
         originals = [file.digest for file in original_files(self).values()]
-        files = [*originals, *_user_file_digests(self, settings)]
+        files = [*originals, *user_file_digests(self, settings)]
         inputs = [FORMAT, dict(self.options), code, *files]
         if self.subsample_options:
             inputs += [dict(self.subsample_options), fingerprint(Path(problems.__file__))]
@@ -269,7 +269,7 @@ def ensure_built(task: Task, settings: Settings) -> BuiltTask:
         from_files = users and not task.subsample_options
         remedy = "correct your files" if from_files else "try other options"
         raise UserError(f"{task.built}: {error}; {remedy}.") from error
-    facts = Facts.from_problem(problem, truth, _user_file_digests(task, settings))
+    facts = Facts.from_problem(problem, truth, user_file_digests(task, settings))
     if task.has_default_options:
         facts.check(task.base, datasets.facts(task.base))
     with writing(path, follow=False) as temporary:
@@ -400,7 +400,7 @@ def users_path(task: Task, settings: Settings) -> str:
     return str(folder) if not path and "path" in task.options and folder.is_dir() else path
 
 
-def _user_file_digests(task: Task, settings: Settings) -> list[str]:
+def user_file_digests(task: Task, settings: Settings) -> list[str]:
     """Return names and digests of the user's files that a task is built from."""
     path = users_path(task, settings)
     if not path:

@@ -19,16 +19,26 @@ def command(settings: Settings, experiment: str, out: Path | None) -> None:
     """Write the results of an experiment into one zip file.
 
     It has the experiment, its runs with versions of libraries and digests of the data, tables and
-    pictures, BibTeX, and the Python files of its own models.
+    pictures, BibTeX, and the Python files of its own models. Task files of yours and their data are
+    not in it. Runs that mix data or code are refused.
     """
-    from transferbench import bundle, experiments
+    from transferbench import bundle, experiments, tasks
     from transferbench.errors import UserError
     from transferbench.files import writing
+    from transferbench.runs import runner, store
 
     if out and out.suffix != ".zip":  # it would replace results, or the experiment
         raise UserError(f"{out}: expected a name that ends in .zip.")
     file = experiments.load(experiment, settings.results)
-    packed = bundle.pack(file, settings.with_runs(file.name))
+    results = settings.with_runs(file.name)
+    packed = bundle.pack(file, results)
+    records = store.read(results / file.name / store.NAME)
+    for sentence in runner.outdated(file.added_runs, records, settings):
+        echo(f"warning: {file.name}: {sentence}.", err=True)
+    used = {run.task.built for run in file.added_runs}
+    if missing := sorted({tasks.users_path(task, settings) for task in used} - {""}):
+        remedy = "whoever verifies it needs these files, and the data that they name"
+        echo(f"warning: not in the zip: {', '.join(missing)}; {remedy}.", err=True)
     path = out or Path(f"{file.name}.zip")
     with writing(path) as temporary:
         temporary.write_bytes(packed)

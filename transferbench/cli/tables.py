@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -12,14 +11,13 @@ from transferbench.cli._terminal import echo
 from transferbench.messages import counted
 from transferbench.settings import Settings
 
-if TYPE_CHECKING:
-    from transferbench.evidence.frame import Records
-    from transferbench.experiments.experiment import Experiment
-
 
 @click.command()
 @several_experiments
-@click.option("--check", is_flag=True, help="Write nothing; fail if a table is outdated.")
+@click.option(
+    "--check", is_flag=True,
+    help="Write nothing; fail if a table does not match its runs, or if data or code have changed.",
+)  # fmt: skip
 @click.option(
     "--format", "form", type=click.Choice(["markdown", "csv", "latex"]),
     help="Write nothing; print the table of one experiment, – for what is not finished.",
@@ -34,15 +32,19 @@ def command(settings: Settings, names: tuple[str, ...], check: bool, form: str |
     from transferbench.errors import SeveralErrors, UserError
     from transferbench.evidence import audit, pages, statistics, summary
     from transferbench.evidence.frame import no_runs
-    from transferbench.runs import store
+    from transferbench.runs import runner, store
 
     if form:
         if len(names) != 1 or check:
             got = "--check" if check else len(names)
             raise UserError(f"--format prints one experiment; expected one name, got {got}.")
         file = experiments.load(names[0], settings.results)
-        folder = settings.with_runs(file.name) / file.name
-        echo(pages.Evidence.read(file, folder).main_text(form).rstrip("\n"))
+        results = settings.with_runs(file.name)
+        records = store.read(results / file.name / store.NAME)
+        evidence = pages.Evidence.from_records(file, records, results)
+        echo(evidence.main_text(form).rstrip("\n"))
+        for sentence in [*evidence.outdated, *runner.outdated(file.added_runs, records, settings)]:
+            echo(f"warning: {file.name}: {sentence}.", err=True)
         return 0
     everything = not names and (settings.results / statistics.NAME).is_dir()
     names = names or (*have_run(settings), *[statistics.NAME] * everything)
@@ -72,7 +74,8 @@ def command(settings: Settings, names: tuple[str, ...], check: bool, form: str |
             known[name] = evidence
             # Pictures are not compared: their bytes change with the version of the drawing library.
             report(use(folder, evidence.texts()) if check else evidence.write(folder))
-            for sentence in [*evidence.outdated, *_outdated(file, records, settings)]:
+            now = runner.outdated(file.added_runs, records, settings)
+            for sentence in [*evidence.outdated, *now]:
                 remedy = f"`transferbench reproduce {name}` makes them again"
                 echo(f"warning: {file.name}: {sentence}; {remedy}.", err=True)
                 outdated += 1
@@ -87,16 +90,3 @@ def command(settings: Settings, names: tuple[str, ...], check: bool, form: str |
     if check and not changed and not outdated:
         echo(f"{counted(len(names), 'experiment')}: every table is what its runs yield")
     return 1 if changed or (check and outdated) else 0
-
-
-def _outdated(experiment: Experiment, records: Records, settings: Settings) -> list[str]:
-    """Return a sentence for each reason why finished runs are not of the present data or code."""
-    from transferbench.runs import runner
-
-    suite = experiment.suite_columns
-    runs = dict.fromkeys(each.run for each in experiment.runs() if each.column not in suite)
-    found = runner.outdated(list(runs), records, settings)
-    return [
-        f"outdated: {number} of {len(runs)} runs are of earlier {reason.removeprefix('other ')}"
-        for reason, number in found.items()
-    ]

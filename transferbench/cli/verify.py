@@ -10,6 +10,7 @@ import click
 from transferbench.cli._options import JOBS, completing, experiment_names, have_run
 from transferbench.cli._runs import seconds
 from transferbench.cli._terminal import echo, echo_table, say
+from transferbench.errors import UserError
 from transferbench.settings import Settings
 
 
@@ -37,7 +38,6 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
     not change the exit code unless no run is left.
     """
     from transferbench import bundle, experiments
-    from transferbench.errors import UserError
     from transferbench.evidence import verify
     from transferbench.runs import runner
     from transferbench.runs.record import Limits
@@ -48,6 +48,7 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
             check_files(map(Path, names), settings.max_bytes)
             names = tuple(bundle.unpack(Path(name), Path(folder)) for name in names)
             settings = settings.replace(results=Path(folder))
+            _check_files(names, settings)
             _name_code(names, settings.results)
         names = tuple(experiments.expand(names)) or have_run(settings)
         measured = verify.committed(names, settings)
@@ -66,6 +67,19 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
     return 0 if same else 1
 
 
+def _check_files(names: Iterable[str], settings: Settings) -> None:
+    """Raise UserError if a task file of the author of a zip is not here."""
+    from transferbench import experiments, tasks
+
+    for name in names:
+        used = {run.task.built for run in experiments.load(name, settings.results).added_runs}
+        needed = {tasks.users_path(task, settings) for task in used} - {""}
+        if missing := sorted(path for path in needed if not Path(path).exists()):
+            remedy = "ask its author for them and for the data that they name"
+            listed = ", ".join(missing)
+            raise UserError(f"{name}.zip needs files that are not in it: {listed}; {remedy}.")
+
+
 def _name_code(names: Iterable[str], results: Path) -> None:
     """Name the code that the runs of a zip run; on a terminal, ask whether it shall be run.
 
@@ -75,7 +89,6 @@ def _name_code(names: Iterable[str], results: Path) -> None:
         If the answer is no.
     """
     from transferbench import experiments, models
-    from transferbench.errors import UserError
 
     columns = [c for n in names for c in experiments.load(n, results).spec.columns.values()]
     code = sorted({column.model for column in columns if models.is_external(column.model)})

@@ -115,6 +115,11 @@ class Facts:
         text = json.dumps(facts, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
+    @cached_property
+    def files_key(self) -> str:
+        """Digest of `files`; see `key_of_files`."""
+        return key_of_files(self.files)
+
     def check(self, task: str, expected: Mapping[str, Any]) -> None:
         """Check the facts of a task.
 
@@ -159,6 +164,12 @@ class Facts:
         lists = ("classes", "features", "values", "files")
         tuples = {name: tuple(facts[name]) for name in lists if name in facts}
         return cls(family, **{**facts, **tuples})
+
+
+def key_of_files(files: Sequence[str]) -> str:
+    """Return 16 hex digits for names and digests of files; "" if there are none."""
+    text = "\n".join(files)
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16] if files else ""
 
 
 def weighted_sum(X: sp.csr_array) -> float:

@@ -222,7 +222,7 @@ def without_verdict(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     by_reason: dict[str, list[str]] = {}
     for cell in cells:
         if cell.row in experiment.spec.rows and cell.reason:
-            by_reason.setdefault(cell.reason, []).append(f"{cell.row} {cell.column}")
+            by_reason.setdefault(cell.reason.rstrip("."), []).append(f"{cell.row} {cell.column}")
     sentences = [
         f"{reason}: {', '.join(names) if len(names) < 7 else f'{len(names)} cells'}"
         for reason, names in by_reason.items()

@@ -11,6 +11,7 @@ from transferbench.experiments import plan
 from transferbench.experiments.plan import PlannedRun
 from transferbench.experiments.schema import Schema
 from transferbench.measures import COSTS
+from transferbench.runs.record import Run
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,12 @@ class Experiment:
         """Labels of the columns of the published suite that this experiment extends; often none."""
         suite = self.spec.extends and experiments.load(self.spec.extends)
         return frozenset(suite.spec.columns) if suite else frozenset()
+
+    @property
+    def added_runs(self) -> list[Run]:
+        """All runs, each once, but those of the published suite that this experiment extends."""
+        suite = self.suite_columns
+        return [*dict.fromkeys(each.run for each in self.runs() if each.column not in suite)]
 
     def metric(self, row: str) -> str:
         """Return the measure that a row shows."""

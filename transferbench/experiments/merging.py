@@ -126,8 +126,10 @@ def _mistakes(name: Path, parts: Parts) -> Iterator[str]:
             for record in (record for record in records.values() if record.done):
                 key = getattr(record, subject)
                 first, where = seen.setdefault(key, (record, source))
-                is_data = what == "data"
-                equal = record.has_data(first) if is_data else record.equal_code == first.equal_code
+                if what == "data":
+                    equal = record.same_data(first)
+                else:
+                    equal = record.equal_code == first.equal_code
                 if not equal and key not in wrong:
                     wrong.add(key)
                     both = f"{getattr(first, what)} in {where}, {getattr(record, what)} in {source}"

@@ -49,10 +49,11 @@ def load(name: str) -> Callable[..., Fit]:
     except BaseException as error:  # a module may raise SystemExit
         if model.module and model.path.is_relative_to(FOLDER):
             raise
-        raise UserError(
-            f"model {name} cannot be used ({reason(error)}); expected "
-            "package.module:Estimator of an installed package, or a file with a function `fit`."
-        ) from error
+        expected = "package.module:Estimator of an installed package"
+        if name.endswith(".py"):
+            expected = "a Python file with a function `fit`"
+        message = f"model {name} cannot be used ({reason(error)}); expected {expected}."
+        raise UserError(message) from error
     return fit  # type: ignore[no-any-return]
 
 

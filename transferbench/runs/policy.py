@@ -41,6 +41,7 @@ def decide(
     rerun: Rerun,
     *,
     published: bool = False,
+    files: str = "",
 ) -> Reason:
     """Return why a run is to be performed, "" if its record is its result.
 
@@ -58,6 +59,9 @@ def decide(
         Which runs to perform.
     published
         True if the record is of a published suite: it counts whatever data and code are now.
+    files
+        Digest of the user's files of the task as they are now; it tells a change of data also where
+        the task is not built. "" if there are none, or if they are unknown.
     """
     if rerun == "all":
         return "asked"
@@ -69,7 +73,9 @@ def decide(
         return ""
     if record.equal_code != run.equal_code:
         return "other code"
-    if facts is not None and not record.is_of(facts):
+    if facts is not None and not record.matches_facts(facts):
+        return "other data"
+    if files and record.files not in ("", files):
         return "other data"
     return "untracked code" if has_untracked_code(run.model) else ""
 
@@ -95,24 +101,27 @@ def with_outdated(
         be of its data.
     """
     built = {task: task.built for task in {run.task for run in runs}}
-    newest: dict[tuple[Task | str, bool], tuple[bool, str, Record]] = {}
+    # Of what counts most, the newest: published runs, and among them by time.
+    newest_data: dict[Task, tuple[bool, str, Record]] = {}
+    newest_code: dict[tuple[str, bool], Record] = {}
     scored: dict[Task, Counter[tuple[tuple[str, int], ...]]] = {}
     for run, record, published in zip(runs, records, is_published, strict=True):
-        task, time = built[run.task], (published, record.finished)
-        documents = tuple(sorted(record.documents.items()))
-        if documents:
+        task, model = built[run.task], (run.model, published)
+        if record.documents:
+            documents = tuple(sorted(record.documents.items()))
             scored.setdefault(task, Counter())[documents] += 1
-        if record.data and time >= newest.get((task, False), (False, ""))[:2]:
-            newest[task, False] = *time, record
-        if record.code and time >= newest.get((run.model, published), (False, ""))[:2]:
-            newest[run.model, published] = *time, record
+        rank = published, record.finished
+        if record.data and rank >= newest_data.get(task, (False, ""))[:2]:
+            newest_data[task] = *rank, record
+        newest = newest_code.get(model)
+        if record.code and (newest is None or record.finished >= newest.finished):
+            newest_code[model] = record
 
     def why(run: Run, record: Record, published: bool) -> str:
         task = built[run.task]
-        if (task, False) in newest and not record.has_data(newest[task, False][2]):
+        if task in newest_data and not record.same_data(newest_data[task][2]):
             return f"the data of {task} are not those of newer runs"
-        code = newest[run.model, published][2].equal_code if record.code else ""
-        if record.code and record.code != code and record.equal_code != code:
+        if record.code and record.equal_code != newest_code[run.model, published].equal_code:
             return f"the code of {run.model} is not that of newer runs"
         documents = tuple(sorted(record.documents.items()))
         if documents and documents != scored[task].most_common(1)[0][0]:

@@ -165,8 +165,8 @@ class Record:
         reused; None if the system does not report it.
     threads
         Threads of the run.
-    data, values
-        Digest of the task's facts, `Facts.key`, and their `values`.
+    data, values, files
+        Of the task's facts: `Facts.key`, `values`, and `files_key`, the digest of the user's files.
     code
         Fingerprint of the code of model and measures.
     versions
@@ -201,6 +201,7 @@ class Record:
     threads: Number = 1
     data: str = ""
     values: tuple[float, ...] = ()
+    files: str = ""
     code: str = ""
     versions: str = ""
     finished: str = ""
@@ -220,7 +221,9 @@ class Record:
         """
         planned = (str(run.task), run.model, run.params, run.seed)
         record = cls(*planned, status, reason, code=run.code, finished=now())
-        return replace(record, data=facts.key, values=facts.values) if facts else record
+        if facts is None:
+            return record
+        return replace(record, data=facts.key, values=facts.values, files=facts.files_key)
 
     @classmethod
     def from_line(cls, line: str | bytes) -> "Record":
@@ -288,7 +291,7 @@ class Record:
         documents = "documents", *self.documents.items()
         object.__setattr__(self, "documents", known.setdefault(documents, self.documents))
 
-    def is_of(self, facts: Facts) -> bool:
+    def matches_facts(self, facts: Facts) -> bool:
         """Return True if the record is of data with these facts.
 
         Records of version 1.1 and before have no `values`: they count as equal.
@@ -297,11 +300,11 @@ class Record:
             not self.values or same_values(self.values, facts.values)
         )
 
-    def has_origin(self, other: "Record") -> bool:
+    def same_code_and_data(self, other: "Record") -> bool:
         """Return True if both records are of equal code and, as far as known, of equal data."""
-        return self.equal_code == other.equal_code and self.has_data(other)
+        return self.equal_code == other.equal_code and self.same_data(other)
 
-    def has_data(self, other: "Record") -> bool:
+    def same_data(self, other: "Record") -> bool:
         """Return True unless both records state data, and these differ."""
         if not (self.data and other.data):
             return True
@@ -316,7 +319,10 @@ class Record:
     @property
     def failure(self) -> str:
         """Why the run is not done, and what to do; empty if it is done."""
-        return "; ".join(filter(None, (self.reason.rstrip("."), ADVICE[self.status])))
+        advice = ADVICE[self.status]
+        if self.status == "failed" and models.is_external(self.model):
+            advice = "correct it; `transferbench --debug run` prints the traceback"
+        return "; ".join(filter(None, (self.reason.rstrip("."), advice)))
 
     @cached_property
     def run(self) -> Run:

@@ -4,14 +4,14 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from transferbench import models, parameters, tasks
 from transferbench.artefacts import Folder
 from transferbench.core import device
-from transferbench.data.facts import Facts
+from transferbench.data.facts import Facts, key_of_files
 from transferbench.errors import Unavailable, UserError, brief
 from transferbench.runs import cluster as clusters
 from transferbench.runs import policy, pool
@@ -22,6 +22,9 @@ from transferbench.runs.record import Identity, Job, Limits, Record, Run
 from transferbench.runs.store import Store, latest
 from transferbench.settings import Settings
 from transferbench.tasks import BuiltTask, Task
+
+#: What is earlier in a run, by the reason to make it again.
+EARLIER: dict[Reason, str] = {"other code": "code", "other data": "data"}
 
 
 def plan_runs(task: str, model: str, given: dict[str, Any], seeds: Iterable[int]) -> list[Run]:
@@ -166,37 +169,15 @@ def _artefacts(settings: Settings) -> Folder | None:
     return folder if size else None
 
 
-def outdated(
-    runs: Sequence[Run], records: Mapping[Identity, Record], settings: Settings
-) -> Counter[Reason]:
-    """Count the finished runs whose present data or code are others, by reason.
-
-    The data of a task are known if it is from the user's files and built; those of other tasks are
-    checked whenever they are built. A model whose file is not here counts as unchanged.
-    """
-
-    @cache
-    def facts(task: Task) -> Facts | None:
+def _present(task: Task, settings: Settings) -> tuple[Facts | None, str]:
+    """Return the facts of a task if it is built, and the digest of the user's files it is from."""
+    with suppress(OSError, ValueError):  # a file of the user is missing, or the task's is damaged
+        files = key_of_files(tasks.user_file_digests(task, settings))
         with suppress(OSError, ValueError):
-            if tasks.users_path(task, settings):
-                name = task.built_name(settings)
-                return tasks.read_facts(settings.data / "built" / name, name)
-        return None
-
-    found: Counter[Reason] = Counter()
-    known: dict[tuple[Task, str, str, str, tuple[float, ...]], Reason] = {}
-    for run in runs:
-        record = records.get(run.identity)
-        if record and record.done:
-            origin = run.task, run.model, record.code, record.data, record.values
-            if origin not in known:
-                known[origin] = ""
-                with suppress(UserError):
-                    known[origin] = policy.decide(run, record, facts(run.task.built), "outdated")
-            found[known[origin]] += 1
-    return Counter(
-        {reason: found[reason] for reason in ("other code", "other data") if found[reason]}
-    )
+            name = task.built_name(settings)
+            return tasks.read_facts(settings.data / "built" / name, name), files
+        return None, files
+    return None, ""
 
 
 def reasons(
@@ -207,18 +188,43 @@ def reasons(
     rerun: Rerun = "outdated",
 ) -> list[Reason]:
     """Return why `run` would perform each run, "" if it would not; nothing is run or built."""
+    present = cache(partial(_present, settings=settings))
+    found = []
+    for run in runs:
+        facts, files = present(run.task.built)
+        record, published = store.get(run, file_of(run)), store.is_published(run)
+        reason = policy.decide(run, record, facts, rerun, published=published, files=files)
+        found.append(reason)
+    return found
+
+
+def outdated(
+    runs: Sequence[Run], records: Mapping[Identity, Record], settings: Settings
+) -> list[str]:
+    """Return a sentence for each reason why finished runs are not of the present data or code.
+
+    Data are compared if they are the user's; those of other tasks are checked whenever they are
+    built. A model whose file is not here counts as unchanged.
+    """
 
     @cache
-    def facts(task: Task) -> Facts | None:
-        with suppress(OSError, ValueError):  # it is not built, or the file is damaged
-            name = task.built_name(settings)
-            return tasks.read_facts(settings.data / "built" / name, name)
-        return None
+    def present(task: Task) -> tuple[Facts | None, str]:
+        return _present(task, settings) if tasks.users_path(task, settings) else (None, "")
 
+    found: Counter[Reason] = Counter()
+    known: dict[tuple[Any, ...], Reason] = {}
+    for run in runs:
+        record = records.get(run.identity)
+        if record and record.done:
+            origin = run.task, run.model, record.code, record.data, record.values, record.files
+            if origin not in known:
+                known[origin] = ""
+                with suppress(UserError):
+                    facts, files = present(run.task.built)
+                    known[origin] = policy.decide(run, record, facts, "outdated", files=files)
+            found[known[origin]] += 1
     return [
-        policy.decide(
-            run, store.get(run, file_of(run)), facts(run.task), rerun,
-            published=store.is_published(run),
-        )
-        for run in runs
-    ]  # fmt: skip
+        f"outdated: {found[reason]} of {len(runs)} runs are of earlier {what}"
+        for reason, what in EARLIER.items()
+        if found[reason]
+    ]

@@ -100,7 +100,7 @@ def latest(records: Sequence[Record]) -> Record:
     if len(records) == 1:
         return records[0]
     newest = max(reversed(records), key=lambda record: record.finished)
-    alike = [record for record in reversed(records) if record.has_origin(newest)]
+    alike = [record for record in reversed(records) if record.same_code_and_data(newest)]
     return max(alike, key=lambda record: (record.done, record.finished))
 
 
@@ -151,7 +151,7 @@ class Store:
         if not known:
             return None
         last = latest(known)
-        alike = [record for record in known if record.done and record.has_origin(last)]
+        alike = [record for record in known if record.done and record.same_code_and_data(last)]
         alike = [record for record in alike if record.has_curve(run)] or alike or [last]
         return own if own and own in alike else latest(alike)
 
