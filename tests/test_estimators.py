@@ -571,7 +571,7 @@ def test_defaults_follow_the_parameters_that_bound_them():
     )
     grid.fit(X, y, sample_domain=domain)
     assert "kappa" not in grid.best_params_
-    same = TransferClassifier("dtl", k=4, kappa=4, max_iter=2).fit(X, y, domain)
+    same = TransferClassifier("dtl", k=4, kappa=2, max_iter=2).fit(X, y, domain)
     found = TransferClassifier("dtl", k=4, max_iter=2).fit(X, y, domain)
     np.testing.assert_array_equal(found.label_distributions_, same.label_distributions_)
     TransferClassifier("mrtl", k2=5, max_iter=2).fit(X, y, domain)

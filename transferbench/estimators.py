@@ -43,6 +43,8 @@ NEIGHBOURS = 10
 #: A document is a fitted one if it differs by less than this part of its length. The same document
 #: in float32 and float64 differs by 1e-7.
 ROUNDING = 1e-6
+#: Largest value, as a share of a document's largest, that counts as 0.
+NOISE = 1e-12
 #: Random projections by which documents are compared.
 PROJECTIONS = 8
 #: By model, a parameter and another that it must not exceed. Its default follows the other.
@@ -129,9 +131,10 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         return int(state)
 
     def _checked_params(self, family: Family) -> dict[str, Any]:
-        """Return the given parameters, and a default that would exceed one that bounds it.
+        """Return the given parameters, and a default that would reach one that bounds it.
 
-        DTL's kappa is 10 and must be at most k: with k=8, and kappa not given, it is 8.
+        DTL has k=20, of which kappa=10 are shared. With k=8, and kappa not given, kappa is 4, so
+        that half are shared, too.
 
         Raises
         ------
@@ -140,9 +143,11 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         """
         resolved: Mapping[str, Any] = api.resolve(self.model, family, self._params)
         name, bound = AT_MOST.get(self.model, ("", ""))
-        if name and name not in self._params and resolved[name] > resolved[bound]:
-            return self._params | {name: resolved[bound]}
-        return self._params
+        if not name or name in self._params or resolved[name] < resolved[bound]:
+            return self._params
+        default: Mapping[str, Any] = api.resolve(self.model, family, {})
+        share = default[name] / default[bound]
+        return self._params | {name: max(1, int(share * resolved[bound]))}
 
     def _fit_model(self, problem: Problem) -> Fit:
         """Fit the model by its parameters and the seed."""
@@ -734,7 +739,7 @@ class FittedDocuments:
     """Finds documents among those that were fitted, also after other rounding.
 
     Documents are compared by random projections of their features, scaled to a largest value of
-    one. A document is the nearest fitted one if their difference is below `ROUNDING` of its length.
+    one. A document is the nearest fitted one if no value differs by more than `ROUNDING` of itself.
     Unlike digits that are cut, this has no bounds between which a value could fall.
 
     Parameters
@@ -751,6 +756,7 @@ class FittedDocuments:
         self._directions = np.random.default_rng(0).standard_normal((X.shape[1], PROJECTIONS))
         self._directions *= scale[:, None]
         self._scale = scale
+        self._X = X
         points = self._points(X)
         reverse = order[::-1]
         _, first = np.unique(points[reverse], axis=0, return_index=True)
@@ -770,7 +776,14 @@ class FittedDocuments:
             length = np.sqrt(np.asarray(scaled.multiply(scaled).sum(axis=1)))
         # The projections of a difference are longer than it by the root of their number.
         same = np.isfinite(distance) & (distance <= ROUNDING * np.sqrt(PROJECTIONS) * length)
-        return np.where(same, self._rows[np.where(same, nearest, 0)], -1)
+        rows = self._rows[np.where(same, nearest, 0)]
+        # A column with one huge value hides differences of its small ones from the projections.
+        candidates = np.flatnonzero(same)
+        fitted = self._X[rows[candidates]].astype(np.float64)
+        excess = abs(X[candidates].astype(np.float64) - fitted) - ROUNDING * abs(fitted)
+        largest = abs(fitted).max(axis=1).toarray().ravel()
+        same[candidates] = excess.max(axis=1).toarray().ravel() <= NOISE * largest
+        return np.where(same, rows, -1)
 
 
 class TransductiveSplit(BaseCrossValidator):  # type: ignore[misc]

@@ -75,11 +75,30 @@ def test_values_change_with_every_entry_and_where_it_is(kind, signed):
     assert not same_values([changed(X, CHANGES[kind])], [weighted_sum(X)])
 
 
+def test_one_value_of_millions_shows():
+    X = sp.random_array(
+        (20_000, 5_000), density=0.02, random_state=np.random.default_rng(0)
+    ).tocsr()
+    before = float(f"{weighted_sum(X):.13g}")
+    for kind in ("one value", "two values swap", "one sign"):
+        assert not same_values([float(f"{changed(X, CHANGES[kind]):.13g}")], [before])
+
+
 def test_values_are_equal_but_for_rounding():
     X = sp.csr_array(np.random.default_rng(0).standard_normal((500, 400)))
     rounded = X.copy()
-    rounded.data *= 1 + 1e-12 * np.random.default_rng(1).standard_normal(X.nnz)
+    rounded.data *= 1 + 1e-15 * np.random.default_rng(1).standard_normal(X.nnz)
+    assert same_values([weighted_sum(X)], [weighted_sum(rounded)])
+    # Embeddings are dense float32; libraries differ in the sixth digit of a value.
     single = X.astype(np.float32)
-    for other in (rounded, single):
-        assert same_values([weighted_sum(X)], [weighted_sum(other)])
+    other = single.copy()
+    other.data *= 1 + 1e-6 * np.random.default_rng(1).standard_normal(X.nnz).astype(np.float32)
+    digits = [[float(f"{weighted_sum(each):.8g}")] for each in (single, other)]
+    assert same_values(*digits)
+    other.data *= np.float32(1.001)
+    assert not same_values(digits[0], [float(f"{weighted_sum(other):.8g}")])
     assert not same_values([1.0, 2.0], [1.0])
+
+
+def test_huge_values_have_a_finite_sum():
+    assert np.isfinite(weighted_sum(sp.csr_array([[1e308, 1e308]])))

@@ -165,7 +165,7 @@ AFTER = {
     "a time limit, the lines in another order": ([timed("timeout", "c", "d", 2)], 0),
     "failed with other code": ([timed("failed", "e", "d", 2)], 1),
     "failed on other data": ([timed("failed", "c", "f", 2)], 1),
-    "failed on other values": ([replace(timed("failed", "c", "d", 2), values=(1.1,))], 1),
+    "failed on other values": ([replace(timed("failed", "c", "d", 2), values=(1.0 + 1e-9,))], 1),
     "out of memory on other data": ([timed("memory", "c", "f", 2)], 1),
     "no data, by other code": ([timed("unavailable", "e", "", 2)], 1),
     "no data": ([timed("unavailable", "c", "", 2)], 0),
@@ -178,7 +178,7 @@ AFTER = {
     "failed twice with other code": (
         [timed("failed", "e", "d", 2), timed("timeout", "e", "d", 3)], 2,
     ),
-    "rounded otherwise": ([replace(timed("failed", "c", "d", 2), values=(1.0 + 1e-9,))], 0),
+    "rounded otherwise": ([replace(timed("failed", "c", "d", 2), values=(1.0 + 1e-13,))], 0),
     "a line of 1.1, without values": ([replace(timed("failed", "c", "d", 2), values=())], 0),
 }  # fmt: skip
 

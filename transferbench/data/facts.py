@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -13,8 +14,9 @@ import scipy.sparse as sp
 
 from transferbench.problem import Family, Problem, Truth
 
-#: Values of two builds are equal if they differ by at most this share: libraries round differently.
-ROUNDING = 1e-7
+#: Values of two builds are equal if they differ by at most these shares: libraries round
+#: differently, and dense float32, as embeddings are, is computed with fewer digits.
+ROUNDING, SINGLE_ROUNDING = 1e-11, 1e-7
 #: An odd number near 2^64 divided by the golden ratio: its multiples are spread evenly.
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -43,8 +45,8 @@ class Facts:
         16 hex digits of a SHA-256 over shapes, positions of nonzeros, labels and seen rows. It does
         not cover the values, which libraries may round differently.
     values
-        A number for each domain and view, to nine digits, that depends on every value and where it
-        is; see `weighted_sum`. Empty in records of version 1.1 and before.
+        A number for each domain and view, to 13 digits (dense float32: to 8), that depends on every
+        value and where it is; see `weighted_sum`. Empty in records of version 1.1 and before.
     files
         Names and digests of the user's files that the task is built from; often none.
     """
@@ -83,7 +85,9 @@ class Facts:
                     digest.update(positions.astype(np.int64).tobytes())
                 total += float(X.data.sum(dtype=np.float64))
                 nonzeros += X.nnz
-                values.append(float(f"{weighted_sum(X):.9g}"))
+                # Numbers with few digits show that they are to be compared by SINGLE_ROUNDING.
+                is_single = isinstance(view, np.ndarray) and view.dtype == np.float32
+                values.append(float(f"{weighted_sum(X):.{8 if is_single else 13}g}"))
             for labels in (np.asarray(Y, np.uint8), domain.seen, scored):
                 digest.update(labels.tobytes())
         return cls(
@@ -187,11 +191,24 @@ def weighted_sum(X: sp.csr_array) -> float:
     positions = rows * np.uint64(X.shape[1]) + X.indices.astype(np.uint64)
     weights = 1.0 + (positions * SPREAD).astype(np.float64) * 2.0**-64
     values = X.data.astype(np.float64)
-    return float(np.sum(weights * (2 * np.abs(values) + values)))
+    with np.errstate(over="ignore"):
+        return min(float(np.sum(weights * (2 * np.abs(values) + values))), sys.float_info.max)
 
 
 def same_values(first: Sequence[float], second: Sequence[float]) -> bool:
-    """Return True if the `values` of two builds are equal but for ROUNDING."""
+    """Return True if the `values` of two builds are equal but for rounding.
+
+    A change of a single value shows if its share of the sum is above the rounding: always among
+    10⁹ values, but among dense float32 (embeddings) only in up to 10⁶.
+    """
     if len(first) != len(second):
         return False
-    return list(first) == list(second) or np.allclose(first, second, rtol=ROUNDING, atol=0)
+    if list(first) == list(second):
+        return True
+    single = [
+        float(f"{a:.8g}") == a and float(f"{b:.8g}") == b
+        for a, b in zip(first, second, strict=True)
+    ]
+    rounding = np.where(single, SINGLE_ROUNDING, ROUNDING)
+    distance = np.abs(np.subtract(first, second))
+    return bool(np.all(distance <= rounding * np.abs(second)))
