@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections import Counter
 from dataclasses import replace
 from functools import cached_property
@@ -181,6 +183,35 @@ AFTER = {
     "rounded otherwise": ([replace(timed("failed", "c", "d", 2), values=(1.0 + 1e-13,))], 0),
     "a line of 1.1, without values": ([replace(timed("failed", "c", "d", 2), values=())], 0),
 }  # fmt: skip
+
+
+def test_nothing_is_lost_when_an_unfinished_run_replaces_a_finished_one(home):
+    path = home.results / store.NAME
+    stored = Store(home.results)
+    stored.append(DONE)
+    for day in (2, 3):
+        lost = timed("unavailable", "e", "", day)
+        for known in (stored, Store(home.results)):
+            (standing,) = known.rewrite_in_order(path, {RECORD.run: lost}).values()
+            assert standing.status == "unavailable"
+            assert [r["status"] for r in map(json.loads, path.read_text().splitlines())] == [
+                "done", "unavailable",
+            ]  # fmt: skip
+        stored = Store(home.results)
+    stored.append(timed("done", "e", "d", 4))
+    stored.rewrite_in_order(path, {RECORD.run: timed("done", "e", "d", 4)})
+    assert len(path.read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize("order", itertools.permutations(range(4)))
+def test_which_line_stands_does_not_depend_on_their_order(home, order):
+    """Unknown data are equal to any, so equality has gaps; the order of lines must not show."""
+    lines = [
+        DONE, timed("failed", "c", "f", 2), replace(timed("timeout", "c", "d", 3), values=()),
+        timed("unavailable", "c", "", 4),
+    ]  # fmt: skip
+    assert store.latest([lines[i] for i in order]) == DONE
+    assert store.latest([lines[i] for i in order if i != 2]).status == "unavailable"
 
 
 @pytest.mark.parametrize("case", AFTER)

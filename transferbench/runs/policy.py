@@ -117,9 +117,19 @@ def with_outdated(
         if record.code and (newest is None or record.finished >= newest.finished):
             newest_code[model] = record
 
+    # Lines of 1.1 have no values: those of the newest data that state them are compared, too.
+    stated: dict[Task, Record] = {}
+    for run, record in zip(runs, records, strict=True):
+        task = built[run.task]
+        known = record.data and record.values and record.data == newest_data[task][2].data
+        if known and (task not in stated or record.finished >= stated[task].finished):
+            stated[task] = record
+
     def why(run: Run, record: Record, published: bool) -> str:
         task = built[run.task]
-        if task in newest_data and not record.same_data(newest_data[task][2]):
+        of_newest = [newest_data[task][2]] if task in newest_data else []
+        of_newest += [stated[task]] if task in stated else []
+        if not all(map(record.same_data, of_newest)):
             return f"the data of {task} are not those of newer runs"
         if record.code and record.equal_code != newest_code[run.model, published].equal_code:
             return f"the code of {run.model} is not that of newer runs"

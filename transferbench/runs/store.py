@@ -30,6 +30,11 @@ def read(path: Path, *, repair: bool = False) -> dict[Identity, Record]:
     A torn last line, of a process that was killed, is left out with a warning. Raise UserError if
     the file is missing, or has a line that is no run; with `repair` this is left out, too.
     """
+    return {run: latest(records) for run, records in _read_all(path, repair=repair).items()}
+
+
+def _read_all(path: Path, *, repair: bool) -> dict[Identity, list[Record]]:
+    """Return all records of a file in the order of its lines, by run; see `read`."""
     found: dict[Identity, list[Record]] = {}
     shared: dict[Any, Any] = {}
     try:
@@ -49,7 +54,7 @@ def read(path: Path, *, repair: bool = False) -> dict[Identity, Record]:
     except OSError as error:
         remedy = "run `reproduce`, or name the results of a clone by --results"
         raise UserError(f"{path}: cannot be read ({error.strerror}); {remedy}.") from None
-    return {identity: latest(records) for identity, records in found.items()}
+    return found
 
 
 def _why(error: ValueError) -> str:
@@ -99,9 +104,18 @@ def latest(records: Sequence[Record]) -> Record:
     """
     if len(records) == 1:
         return records[0]
-    newest = max(reversed(records), key=lambda record: record.finished)
-    alike = [record for record in reversed(records) if record.same_code_and_data(newest)]
-    return max(alike, key=lambda record: (record.done, record.finished))
+    by_time = sorted(records, key=lambda record: record.finished)
+    code = by_time[-1].equal_code
+    # A run whose data are unavailable states no data, a line of 1.1 no values.
+    data = next((record for record in reversed(by_time) if record.data), by_time[-1])
+    stated = [record for record in by_time if record.values and record.data == data.data]
+    alike = [
+        record
+        for record in by_time
+        if record.equal_code == code and all(record.same_data(r) for r in (data, *stated[-1:]))
+    ]
+    finished = [record for record in alike if record.done]
+    return (finished or alike)[-1]
 
 
 class Store:
@@ -127,6 +141,9 @@ class Store:
         self._committed = list(committed)
         self._others += self._committed
         self._read_at: dict[Path, tuple[int, int, int] | None] = {}
+        # Of a run that did not finish, the finished record of other data or code before it: it
+        # stands for nothing, but its line stays until the run finishes.
+        self._replaced: dict[Path, dict[Identity, Record]] = {}
 
     @cached_property
     def files(self) -> dict[Path, dict[Identity, Record]]:
@@ -181,15 +198,24 @@ class Store:
                 file.flush()
                 os.fsync(file.fileno())
             self._read_at[path] = _version(path) if is_known else None
-        known = self.files.setdefault(path, {})
-        earlier = [known[record.identity]] if record.identity in known else []
-        known[record.identity] = latest([*earlier, record])
+        self._put(path, record)
         return record
+
+    def _put(self, path: Path, record: Record) -> None:
+        """Add a record to those that are known of a file."""
+        run, known = record.identity, self.files.setdefault(path, {})
+        replaced = self._replaced.setdefault(path, {})
+        earlier = [r for r in (replaced.pop(run, None), known.get(run)) if r]
+        known[run] = latest([*earlier, record])
+        finished = [r for r in earlier if r.done]
+        if finished and not known[run].done:
+            replaced[run] = finished[-1]
 
     def rewrite_in_order(self, path: Path, planned: Mapping[Run, Record]) -> dict[Identity, Record]:
         """Give a file one line for each run, the planned ones first in their order.
 
-        A file that is in order stays as it is.
+        A file that is in order stays as it is. Before the line of a run that did not finish, the
+        last finished one of other data or code stays: it stands for nothing, but nothing is lost.
 
         Parameters
         ----------
@@ -218,7 +244,19 @@ class Store:
                 ours = records.setdefault(identity, record)
                 if record.finished > ours.finished:  # of another process
                     records[identity] = latest([ours, record])
-            text = "".join(f"{record.line}\n" for record in records.values())
+            replaced = self._replaced.setdefault(path, {})
+            for run, record in records.items():
+                if record.done:
+                    replaced.pop(run, None)
+                elif run in former and former[run].done:
+                    replaced[run] = former[run]
+            lines = [
+                f"{line.line}\n"
+                for run, record in records.items()
+                for line in (replaced.get(run), record)
+                if line
+            ]
+            text = "".join(lines)
             if not path.is_file() or path.read_bytes() != text.encode():
                 write_text(path, text)
             self.files[path], self._read_at[path] = records, _version(path)
@@ -239,7 +277,13 @@ class Store:
     def _read(self, path: Path) -> dict[Identity, Record]:
         """Return the records of a file without its damaged lines."""
         self._read_at[path] = _version(path)
-        return read(path, repair=True)
+        self._replaced[path], records = {}, {}
+        for run, found in _read_all(path, repair=True).items():
+            records[run] = latest(found)
+            finished = [record for record in found if record.done]
+            if finished and not records[run].done:
+                self._replaced[path][run] = latest(finished)
+        return records
 
 
 def _version(path: Path) -> tuple[int, int, int] | None:
