@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from transferbench import datasets, parameters
 from transferbench.data import fetch, problems
-from transferbench.data.facts import Facts
+from transferbench.data.facts import Facts, key_of_files
 from transferbench.errors import UserError, unknown
 from transferbench.files import user_path, writing
 from transferbench.fingerprint import fingerprint, untraced
@@ -389,18 +389,30 @@ def read_facts(path: Path, name: str = "") -> Facts:
         raise ValueError(f"{path} has no facts of a task") from error
 
 
-def users_path(task: Task, settings: Settings) -> str:
+def users_path(task: Task, settings: Settings | None = None) -> str:
     """Return the user's file or folder that a task is built from; "" if there is none.
 
     The default is own/<dataset> of the data folder, if it exists. A task from there has the same
-    name on every machine.
+    name on every machine. Without settings there is no default.
     """
     path = str(task.options.get("path", ""))
+    if path or settings is None or "path" not in task.options:
+        return path
     folder = settings.data / "own" / task.base.partition("/")[0]
-    return str(folder) if not path and "path" in task.options and folder.is_dir() else path
+    return str(folder) if folder.is_dir() else ""
 
 
-def user_file_digests(task: Task, settings: Settings) -> list[str]:
+def users_files_key(task: Task, settings: Settings | None = None) -> str:
+    """Return the digest of the user's files of a task, see `Facts.files_key`.
+
+    It is "" if there are none, or if one cannot be read. See `users_path` for the settings.
+    """
+    with suppress(OSError, ValueError):
+        return key_of_files(user_file_digests(task, settings))
+    return ""
+
+
+def user_file_digests(task: Task, settings: Settings | None) -> list[str]:
     """Return names and digests of the user's files that a task is built from."""
     path = users_path(task, settings)
     if not path:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -177,10 +176,11 @@ def key_of_files(files: Sequence[str]) -> str:
 
 
 def weighted_sum(X: sp.csr_array) -> float:
-    """Return the sum of 2|x| + x, each with a weight from 1 to 2 that depends on its position.
+    """Return the sum of 2|y| + y, y = asinh x, with weights from 1 to 2 that depend on positions.
 
-    Terms are positive, so nothing cancels: a change of one value changes the sum by about its share
-    of all values. Two values that swap their places change it, too, and so does a sign.
+    Terms are positive, so nothing cancels, and large values (times, counts) do not hide small ones:
+    a change of one value changes the sum by about its share of all y. So does a sign, or two values
+    that swap their places.
 
     Parameters
     ----------
@@ -190,9 +190,8 @@ def weighted_sum(X: sp.csr_array) -> float:
     rows = np.repeat(np.arange(X.shape[0], dtype=np.uint64), np.diff(X.indptr))
     positions = rows * np.uint64(X.shape[1]) + X.indices.astype(np.uint64)
     weights = 1.0 + (positions * SPREAD).astype(np.float64) * 2.0**-64
-    values = X.data.astype(np.float64)
-    with np.errstate(over="ignore"):
-        return min(float(np.sum(weights * (2 * np.abs(values) + values))), sys.float_info.max)
+    values = np.arcsinh(X.data.astype(np.float64))
+    return float(np.sum(weights * (2 * np.abs(values) + values)))
 
 
 def same_values(first: Sequence[float], second: Sequence[float]) -> bool:

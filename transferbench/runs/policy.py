@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from transferbench import models
+from transferbench import models, tasks
 from transferbench.fingerprint import untraced
 
 if TYPE_CHECKING:
@@ -86,9 +86,10 @@ def with_outdated(
     """Return the records of an experiment, those outdated that do not belong to the newest.
 
     No table may mix data or code. So all finished runs on a task must be of the data of its newest
-    record and score the same documents, and all finished runs of a model must be of the code of its
-    newest record. Others get the status outdated, with a reason. Whether the newest are of the
-    present data and code is for `decide`.
+    record and score the same domains and documents, and all finished runs of a model must be of the
+    code of its newest record. Runs on a user's task must be of its files as they are now, as rows
+    may share a file. Others get the status outdated, with a reason. Whether the newest are of the
+    present code is for `decide`.
 
     Parameters
     ----------
@@ -101,15 +102,18 @@ def with_outdated(
         be of its data.
     """
     built = {task: task.built for task in {run.task for run in runs}}
+    present = {task: tasks.users_files_key(task) for task in built.values()}
     # Of what counts most, the newest: published runs, and among them by time.
     newest_data: dict[Task, tuple[bool, str, Record]] = {}
     newest_code: dict[tuple[str, bool], Record] = {}
-    scored: dict[Task, Counter[tuple[tuple[str, int], ...]]] = {}
+    scored: dict[Task, Counter[frozenset[Any]]] = {}
+    counts: dict[Task, Counter[frozenset[Any]]] = {}
     for run, record, published in zip(runs, records, is_published, strict=True):
         task, model = built[run.task], (run.model, published)
+        if record.done:
+            scored.setdefault(task, Counter())[frozenset(record.metrics)] += 1
         if record.documents:
-            documents = tuple(sorted(record.documents.items()))
-            scored.setdefault(task, Counter())[documents] += 1
+            counts.setdefault(task, Counter())[frozenset(record.documents.items())] += 1
         rank = published, record.finished
         if record.data and rank >= newest_data.get(task, (False, ""))[:2]:
             newest_data[task] = *rank, record
@@ -131,10 +135,14 @@ def with_outdated(
         of_newest += [stated[task]] if task in stated else []
         if not all(map(record.same_data, of_newest)):
             return f"the data of {task} are not those of newer runs"
+        if record.files and present[task] and record.files != present[task]:
+            return f"the files of {task} have changed since"
         if record.code and record.equal_code != newest_code[run.model, published].equal_code:
             return f"the code of {run.model} is not that of newer runs"
-        documents = tuple(sorted(record.documents.items()))
-        if documents and documents != scored[task].most_common(1)[0][0]:
+        documents = frozenset(record.documents.items())
+        if frozenset(record.metrics) != scored[task].most_common(1)[0][0] or (
+            documents and documents != counts[task].most_common(1)[0][0]
+        ):
             return f"other documents are scored than by other runs on {task}"
         return ""
 

@@ -11,7 +11,7 @@ from typing import Any
 from transferbench import models, parameters, tasks
 from transferbench.artefacts import Folder
 from transferbench.core import device
-from transferbench.data.facts import Facts, key_of_files
+from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable, UserError, brief
 from transferbench.runs import cluster as clusters
 from transferbench.runs import policy, pool
@@ -171,13 +171,11 @@ def _artefacts(settings: Settings) -> Folder | None:
 
 def _present(task: Task, settings: Settings) -> tuple[Facts | None, str]:
     """Return the facts of a task if it is built, and the digest of the user's files it is from."""
-    with suppress(OSError, ValueError):  # a file of the user is missing, or the task's is damaged
-        files = key_of_files(tasks.user_file_digests(task, settings))
-        with suppress(OSError, ValueError):
-            name = task.built_name(settings)
-            return tasks.read_facts(settings.data / "built" / name, name), files
-        return None, files
-    return None, ""
+    with suppress(OSError, ValueError):  # it is not built, or its file is damaged
+        name = task.built_name(settings)
+        facts = tasks.read_facts(settings.data / "built" / name, name)
+        return facts, facts.files_key
+    return None, tasks.users_files_key(task, settings)
 
 
 def reasons(
