@@ -141,7 +141,7 @@ def test_columns_without_name_and_value_are_left_out(open_file, content, names):
 def test_values_without_a_name_and_repeated_first_lines_are_warned_of(open_file):
     documents, (warning,) = open_file("label,text,,\nx,a b,,\ny,c, d,\ny,c, d,e\n")
     assert (
-        "columns without a name have values, which no text has (2 rows, first in line 3)" in warning
+        "columns without a name have values that are not read as texts (2 rows, first in line 3)" in warning
     )
     assert [*documents.table] == ["label", "text", "", "Unnamed: 3"]
     for mark in ("", "\ufeff"):

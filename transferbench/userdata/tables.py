@@ -10,7 +10,6 @@ import io
 import json
 import re
 import reprlib
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,7 +22,13 @@ import numpy as np
 from transferbench.errors import MAX_LISTED, UserError, brief
 from transferbench.messages import counted
 from transferbench.userdata import dialect as dialects
-from transferbench.userdata.dialect import Dialect, decode, find_delimiter, named_delimiter
+from transferbench.userdata.dialect import (
+    Dialect,
+    decode,
+    find_delimiter,
+    named_delimiter,
+    warn,
+)
 from transferbench.userdata.documents import ReadOptions
 from transferbench.userdata.quoting import Span, is_regular, joined_rows, unquoted_rows
 
@@ -127,7 +132,7 @@ def _frame(
     import pandas as pd
 
     if blank:
-        warnings.warn(f"{path}: {blank} blank rows are skipped", stacklevel=2)
+        warn(f"{path}: {blank} blank rows are skipped")
     if not rows:
         raise UserError(f"{path}: there are no documents in it.")
     return pd.DataFrame([*rows.values()], index=[*rows], columns=columns, dtype=object)
@@ -171,7 +176,7 @@ def column(path: Path, table: pd.DataFrame, name: str, *, needed: bool = True) -
     remedy = "name yours (--text-column, --label-column; of sources alone --source-text-column, "
     remedy += "--source-label-column)"
     if len(table.columns) == 1 and path.suffix.lower() != ".jsonl":
-        remedy += ", or separate columns by a comma, semicolon or tab (another: --delimiter)"
+        remedy += ", or separate columns by a comma, semicolon or tab (another: --delimiter, or of sources alone --source-delimiter)"
     raise UserError(f"{path}:1: no column {name!r} among {listed}; {remedy}.")
 
 
@@ -247,18 +252,14 @@ def _csv(
             table = _CsvTable.read(lines, dialect)
             where = f"line {first}" if first == last else f"lines {first} to {last}"
             why = f"quotes in {where}{more} do not enclose a value"
-            _warn(f"{path}: read without quoting, as {why}; else name --quoting minimal")
+            warn(f"{path}: read without quoting, as {why}; else name --quoting minimal")
         else:
             what = f"lines {first} to {last} are one row{more}, as a quote opens and closes there"
             remedy = f"correct the quotes of lines {first} and {last}"
             if whole:
                 remedy = "name --quoting none if quotes are characters of the texts"
-            _warn(f"{path}: {what}, but they look like rows; {remedy}, else --quoting minimal")
+            warn(f"{path}: {what}, but they look like rows; {remedy}, else --quoting minimal")
     return table.frame(path, start), dialect
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, stacklevel=4)
 
 
 class _CsvError(ValueError):
@@ -405,13 +406,13 @@ class _CsvTable:
         if late:
             rows = f"{counted(len(late), 'row')}, first in line {min(late) + start}"
             remedy = "quote values that contain separators, or name the columns in the first line"
-            _warn(
-                f"{path}: columns without a name have values, which no text has ({rows}); {remedy}"
+            warn(
+                f"{path}: columns without a name have values that are not read as texts ({rows}); {remedy}"
             )
         if self.repeated:
             where = ", ".join(str(line + start) for line in self.repeated[:MAX_NAMED])
             more = ", …" if len(self.repeated) > MAX_NAMED else ""
-            _warn(f"{path}: the first line is repeated in line {where}{more} and skipped there")
+            warn(f"{path}: the first line is repeated in line {where}{more} and skipped there")
         kept = [j for j in range(len(header)) if j not in dropped]
         with located(path, 1 + start):
             _check_names([header[j] for j in kept])
