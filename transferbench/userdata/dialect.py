@@ -211,8 +211,8 @@ def _wrong_byte(
     if likely:
         example = f"Excel: --encoding {likely}, as its letters look {language}"
     else:
-        valid = " or ".join(name for name in EXAMPLES if encodings.is_valid(content, name))
-        example = f"Excel: --encoding {valid}; " if valid else ""
+        names = " or ".join(name for name in EXAMPLES if encodings.is_valid(content, name))
+        example = f"Excel: --encoding {names}; " if names else ""
         example += "latin-1 reads every byte, but may show wrong letters"
     another = "the" if used.startswith("utf-8") else "another"
     return UserError(f"{fault}; name {another} encoding ({example}), or save it in UTF-8.")
