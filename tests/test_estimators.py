@@ -602,7 +602,7 @@ def test_a_transductive_split_scores_hidden_labels_of_fitted_documents():
     score_without_routing = GridSearchCV(
         TransferClassifier("lr"), {"C": [1.0]}, cv=TransductiveSplit(), refit=False
     )
-    with pytest.raises(ValueError, match="no domains reached the splitter; enable sklearn.set_c"):
+    with pytest.raises(ValueError, match="no domains reached the splitter; enable sk"):
         score_without_routing.fit(X, y, sample_domain=domain)
     cv = [*TransductiveSplit().split(X, wrong, domain)]
     listed = GridSearchCV(TransferClassifier("lr"), {"C": [1.0]}, cv=cv, refit=False)

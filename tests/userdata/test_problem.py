@@ -28,6 +28,7 @@ from transferbench.userdata import load as userdata_load
 from transferbench.userdata.documents import Documents, find_domains
 from transferbench.userdata.labels import warn_of_alike
 from transferbench.userdata.load import documents_problem, used_options
+from transferbench.userdata.readers import with_labels
 
 
 def test_text_weights_follow_the_options():
@@ -285,10 +286,17 @@ def test_other_labels_are_not_warned_of(labels, recwarn):
 
 def test_a_label_of_a_target_that_looks_like_one_of_the_source_is_named():
     target = make_documents("t.csv", CAT, ["cat", "c\u0430t", "sea", ""])
-    message = r"^t.csv: label .* none of the source's .*; 'c\\u0430t' differs from 'cat' only by letters that "
-    message += "look alike: write it so"
+    message = r"^t.csv: label .* none of the source's .*; 'c\\u0430t' differs from 'cat' only by "
+    message += "letters that look alike: write it so"
     with pytest.raises(UserError, match=message):
         documents_problem([SOURCE], [target], {})
+
+
+def test_a_label_of_a_label_file_that_looks_like_a_class_has_one_hint(tmp_path):
+    path = write_csv(tmp_path / "l.csv", [("t.csv", 1, "Cat")], ("file", "row", "label"))
+    with pytest.raises(UserError, match=r"l.csv:2: unknown label: 'Cat' differs from 'cat' only by "
+                                        r"case; write it so\.$"):  # fmt: skip
+        with_labels([TARGET], path, classes=("cat", "sea"))
 
 
 def test_alike_labels_of_source_and_target_are_counted_by_file():

@@ -105,13 +105,13 @@ def test_the_doubt_about_a_model_without_transfer_names_the_words():
 
 def test_words_and_area_are_in_one_warning():
     problem, separation, (text,) = found(HTML)
-    assert re.match(r"a classifier separates its documents from the source's \(AUC 1.00\), main", text)
+    assert re.match(
+        r"a classifier separates its documents from the source's \(AUC 1.00\), main", text
+    )
     assert text.endswith(" or signatures, remove them (--option html=strip removes HTML)")
     fit = Fit(tuple(np.eye(2)[np.arange(NUMBER) % 2] for _ in range(2)))
     (doubt,) = fit_doubts("lr", problem, {}, fit, separation)
-    assert (
-        doubt.text == "the source differs, see what separates it; this model does not transfer"
-    )
+    assert doubt.text == "the source differs, see what separates it; this model does not transfer"
 
 
 @pytest.mark.parametrize(

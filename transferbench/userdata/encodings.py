@@ -16,6 +16,8 @@ from typing import NamedTuple
 SAMPLE_BYTES = 2**18
 #: Share of bytes beyond ASCII that are followed by another one, below which letters are Latin.
 LATIN_PAIRS = 0.4
+#: Bytes beyond ASCII from which letters other than Latin ones are told: a few may be damage.
+MIN_BYTES = 12
 #: Part of the expected share of usual characters from which an encoding is likely.
 MIN_SCORE = 0.75
 #: Signs beside the letters that are usual in every language.
@@ -50,7 +52,9 @@ class _Usual(NamedTuple):
 #: one is taken: a language whose letters are only a part of another's bytes comes before it.
 USUAL = {
     "cp1252": _Usual("Western European", "à-öø-üþÿÀ-ÖØ-ÜÞßœŒšž", 1),
-    "cp1250": _Usual("Central European", "ąćęłńóśźżáčďéěíňřšťúůýžőűäöüßăâîşţĄĆĘŁŃÓŚŹŻČŘŠŽŮÚÝÁÍÉÖÜŐ", 1),
+    "cp1250": _Usual(
+        "Central European", "ąćęłńóśźżáčďéěíňřšťúůýžőűäöüßăâîşţĄĆĘŁŃÓŚŹŻČŘŠŽŮÚÝÁÍÉÖÜŐ", 1
+    ),
     "cp1254": _Usual("Turkish", "çğıöşüâîûÇĞİÖŞÜ", 1),
     "cp932": _Usual("Japanese", "ぁ-ゖァ-ヺー", 0.3),
     "euc_jp": _Usual("Japanese", "ぁ-ゖァ-ヺー", 0.3),
@@ -81,11 +85,13 @@ def likely(content: bytes) -> tuple[str, str]:
         return "", ""
     is_latin = count - len(beyond) < LATIN_PAIRS * count
     system = codecs.lookup(locale.getpreferredencoding(False)).name
-    scores = {
-        name: _score(sample, name)
-        for name in sorted(USUAL, key=lambda name: name != system)
-        if (name in LATIN) == is_latin or name == "cp932"  # whose kana may end with ASCII
-    }
+    names = [name for name in USUAL if (name in LATIN) == is_latin]
+    if count < MIN_BYTES:
+        names = [name for name in names if name in LATIN]
+    elif is_latin:
+        names.append("cp932")  # whose kana may end with ASCII
+    names.sort(key=lambda name: name != system)
+    scores = {name: _score(sample, name) for name in names}
     for name in sorted(scores, key=lambda name: -scores[name]):
         if scores[name] >= MIN_SCORE and is_valid(content, name):
             return name, USUAL[name].language

@@ -123,7 +123,12 @@ def joined_rows(
     single = [row for line, row in rows.items() if line not in spans] or [*rows.values()]
     next_row = dict(pairwise(rows))
     columns = [_Column.of([row[j] for row in single]) for j in range(len(single[0]))]
-    by_evidence: dict[Evidence, list[Span]] = {"strong": [], "weak": [], "undecided": [], "none": []}
+    by_evidence: dict[Evidence, list[Span]] = {
+        "strong": [],
+        "weak": [],
+        "undecided": [],
+        "none": [],
+    }
     for line, span in spans.items():
         following = rows.get(next_row.get(line, 0), [""] * len(columns))
         by_evidence[_evidence(rows[line], following, columns, delimiter)].append(span)

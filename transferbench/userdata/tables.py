@@ -177,7 +177,8 @@ def column(path: Path, table: pd.DataFrame, name: str, *, needed: bool = True) -
     remedy = "name yours (--text-column, --label-column; of sources alone --source-text-column, "
     remedy += "--source-label-column)"
     if len(table.columns) == 1 and path.suffix.lower() != ".jsonl":
-        remedy += ", or separate columns by a comma, semicolon or tab (another: --delimiter, or of sources alone --source-delimiter)"
+        remedy += ", or separate columns by a comma, semicolon or tab (another: --delimiter, of "
+        remedy += "sources alone --source-delimiter)"
     raise UserError(f"{path}:1: no column {name!r} among {listed}; {remedy}.")
 
 
@@ -262,7 +263,9 @@ def _csv(
             remedy = f"correct the quotes of lines {first} and {last}"
             if regular:
                 remedy = "if quotes are characters of the texts, use --quoting none"
-            joins = f"quotes join lines {first} to {last}{several}, which look like rows, to one row"
+            joins = (
+                f"quotes join lines {first} to {last}{several}, which look like rows, to one row"
+            )
             joins += " each" if several else ""
             warn(f"{path}: {joins}; {remedy}; if they enclose a value, use --quoting minimal")
     return table.frame(path, start), dialect
@@ -456,9 +459,8 @@ class _CsvTable:
         if late:
             rows = f"{counted(len(late), 'row')}, first in line {min(late) + start}"
             remedy = "quote values that contain separators, or name the columns in the first line"
-            warn(
-                f"{path}: columns without a name have values that are not read as texts ({rows}); {remedy}"
-            )
+            fault = "columns without a name have values that are not read as texts"
+            warn(f"{path}: {fault} ({rows}); {remedy}")
         if self.repeated:
             where = ", ".join(str(line + start) for line in self.repeated[:MAX_NAMED])
             more = ", …" if len(self.repeated) > MAX_NAMED else ""
