@@ -599,6 +599,17 @@ def test_a_transductive_split_scores_hidden_labels_of_fitted_documents():
                 params={"sample_domain": domain},
             )  # fmt: skip
             np.testing.assert_allclose(scores, expected, atol=0.1)
+    score_without_routing = GridSearchCV(
+        TransferClassifier("lr"), {"C": [1.0]}, cv=TransductiveSplit(), refit=False
+    )
+    cv = [*TransductiveSplit().split(X, wrong, domain)]
+    listed = GridSearchCV(TransferClassifier("lr"), {"C": [1.0]}, cv=cv, refit=False)
+    with config_context(enable_metadata_routing=False):  # skada enables it for the process
+        with pytest.raises(ValueError, match="no domains reached the splitter; enable sk"):
+            score_without_routing.fit(X, y, sample_domain=domain)
+        listed.fit(X, wrong, sample_domain=domain)
+    given = [listed.cv_results_[f"split{i}_test_score"][0] for i in range(2)]
+    np.testing.assert_allclose(given, [0, 1], atol=0.1)
     for given, message in ((None, "no domains"), (abs(domain), "has a label to score")):
         with pytest.raises(ValueError, match=message):
             TransductiveSplit().get_n_splits(X, y, given)

@@ -706,8 +706,8 @@ def _warn_of_masked(y: np.ndarray, labelled: np.ndarray, unlabelled: np.ndarray)
     if unlabelled.any() and len(classes) > 1 and all(isinstance(c, Number) for c in classes):
         warnings.warn(
             f"{unlabelled.sum()} documents of sources have the label −1 and are taken as "
-            "unlabelled, as in skada; if −1 is a class, rename it, as by y + 1; if it is not, a "
-            "negative domain says so.",
+            "unlabelled, as in skada; if −1 is a class, rename it, as by y + 1; otherwise "
+            "give these documents a negative domain to silence this warning.",
             stacklevel=3,
         )
 
@@ -832,7 +832,11 @@ class TransductiveSplit(BaseCrossValidator):  # type: ignore[misc]
         """
         given = groups if sample_domain is None else sample_domain
         if given is None:
-            raise ValueError("TransductiveSplit: no domains; give sample_domain, or groups")
+            raise ValueError(
+                "TransductiveSplit: no domains reached the splitter; enable "
+                "sklearn.set_config(enable_metadata_routing=True), or give "
+                "cv=list(TransductiveSplit().split(X, y, domains))"
+            )
         y = y.toarray() if sp.issparse(y) else np.asarray(y)
         domain = _checked_domains(given, y)
         absent = pd.isna(y) | (y == MASKED)

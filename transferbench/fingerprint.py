@@ -27,7 +27,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import distribution, packages_distributions
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from transferbench.errors import UserError
 
@@ -132,10 +132,11 @@ class _Plugin:
             tree = ast.parse(file.read_bytes())
         except (SyntaxError, ValueError):
             return  # it cannot be imported
-        names, hidden = _imported(tree)
+        imported, hidden = _imported(tree)
         self.untraced = self.untraced or (f"{file.name}:{hidden}" if hidden else "")
-        for level, name in names:
-            self._add(name, file.parents[level - 1] if level else None)
+        for each in imported:
+            if full_name := f"{each.module}.{each.name}".strip("."):
+                self._add(full_name, file.parents[each.level - 1] if each.level else None)
 
     def _add(self, name: str, folder: Path | None) -> None:
         """Add a module and the packages that it is in.
@@ -156,7 +157,7 @@ class _Plugin:
             folder = self.top.parent
         spec = _spec(first, [str(folder)] if folder else None)
         if spec and not folder and (installed := _installed(first, spec)):
-            if first not in RECORDED:
+            if first not in RECORDED_LIBRARIES:
                 self.notes.add(installed)
             return
         path = first
@@ -174,7 +175,7 @@ class _Plugin:
 
 
 #: Modules whose versions every record has.
-RECORDED = {"numpy", "scipy", "sklearn", "sparse_dot_topn", "skada", "ot"}
+RECORDED_LIBRARIES = {"numpy", "scipy", "sklearn", "sparse_dot_topn", "skada", "ot"}
 #: Names of functions that import a module by its name.
 _IMPORTING = {"import_module", "__import__"}
 #: Names by which code imports or runs what a name in the code does not show.
@@ -186,29 +187,46 @@ _HIDING = {
 }
 
 
-def _imported(tree: ast.AST) -> tuple[list[tuple[int, str]], str]:
+class Import(NamedTuple):
+    """What one import names.
+
+    Parameters
+    ----------
+    level
+        Number of leading dots; 0 for an absolute import.
+    module
+        The module; "" for the package of the importing one.
+    name
+        What is imported from the module; "" for the module itself, and for all that it has.
+    """
+
+    level: int
+    module: str
+    name: str = ""
+
+
+def _imported(tree: ast.AST) -> tuple[list[Import], str]:
     """Return what a module imports, at any level of its code, and what hides further imports.
 
     Returns
     -------
-    names
-        The level of each import (0: absolute), and the name.
+    imported
+        The imports.
     hidden
         Line and description of the first place that hides an import; "" if there is none.
     """
-    names: list[tuple[int, str]] = []
+    imported: list[Import] = []
     hidden: list[tuple[int, str]] = []
     called: set[ast.AST] = set()  # functions whose argument shows what they import
     systems = {"sys"}
     for node in ast.walk(tree):
         match node:
             case ast.Import():
-                names += [(0, alias.name) for alias in node.names]
+                imported += [Import(0, alias.name) for alias in node.names]
                 systems |= {alias.asname or "" for alias in node.names if alias.name == "sys"}
             case ast.ImportFrom():
-                found = [alias.name for alias in node.names if alias.name != "*"] or [""]
-                module = node.module or ""
-                names += [(node.level, f"{module}.{name}".strip(".")) for name in found]
+                module, found = node.module or "", [alias.name for alias in node.names]
+                imported += [Import(node.level, module, name.strip("*")) for name in found]
                 loose = {a.name for a in node.names if a.asname} & _IMPORTING
                 if loose or (module == "sys" and {"path", "meta_path"} & {*found}):
                     hidden.append((node.lineno, "imports by another name"))
@@ -216,9 +234,8 @@ def _imported(tree: ast.AST) -> tuple[list[tuple[int, str]], str]:
                 if not isinstance(code, ast.Constant):
                     hidden.append((node.lineno, f"runs code by {name}"))
             case ast.Call(func=ast.Name(name) | ast.Attribute(attr=name)) if name in _IMPORTING:
-                level_and_name = _constant_import(node)
-                if level_and_name:
-                    names.append(level_and_name)
+                if constant := _constant_import(node):
+                    imported.append(constant)
                     called.add(node.func)
             case ast.Name(name) | ast.Attribute(attr=name) if name in _IMPORTING | _HIDING:
                 if node not in called:
@@ -227,11 +244,11 @@ def _imported(tree: ast.AST) -> tuple[list[tuple[int, str]], str]:
             case ast.Attribute(value=ast.Name(name), attr="path") if name in systems:
                 hidden.append((node.lineno, "uses sys.path"))
     first = min(hidden, default=None)
-    return [found for found in names if found[1]], f"{first[0]} {first[1]}" if first else ""
+    return imported, f"{first[0]} {first[1]}" if first else ""
 
 
-def _constant_import(call: ast.Call) -> tuple[int, str] | None:
-    """Return level and name of a call of `import_module` or `__import__`; None if not constant."""
+def _constant_import(call: ast.Call) -> Import | None:
+    """Return what a call of `import_module` or `__import__` imports; None if not constant."""
     given = dict(zip(("name", "package"), call.args, strict=False))
     given |= {keyword.arg or "": keyword.value for keyword in call.keywords}
     match given.get("name"):
@@ -243,7 +260,7 @@ def _constant_import(call: ast.Call) -> tuple[int, str] | None:
     is_own = isinstance(given.get("package"), ast.Name)  # __package__ or __name__
     if len(call.args) > 4 or "level" in given or "" in given or (level and not is_own):
         return None
-    return level, name.lstrip(".")
+    return Import(level, name.lstrip("."))
 
 
 def _spec(name: str, folders: list[str] | None) -> ModuleSpec | None:
@@ -316,13 +333,11 @@ def _equal_code() -> dict[tuple[str, str], str]:
 
 def imports(tree: ast.AST) -> list[str]:
     """Return the names under `transferbench` that a module imports, at any level of its code."""
-    names = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return [name for name in names if name.split(".")[0] == "transferbench"]
+    names: list[str] = []
+    for each in _imported(tree)[0]:
+        if each.module.split(".")[0] == "transferbench":
+            names += [each.module, *([f"{each.module}.{each.name}"] if each.name else [])]
+    return names
 
 
 def summary(path: Path) -> str:

@@ -50,8 +50,9 @@ def test_rows_that_stray_quotes_join_are_named_with_their_lines(open_file, order
     content = unquoted(order, delimiter)
     documents, (warning,) = open_file(content)
     assert len(documents) == 30
-    assert "lines 12 to 42 are one row" in warning
-    assert "--quoting none" in warning
+    assert warning.startswith("quotes join lines 12 to 42, which look like rows, to one row; ")
+    assert "if quotes are characters of the texts, use --quoting none; " in warning
+    assert warning.endswith("if they enclose a value, use --quoting minimal")
     documents, warned = open_file(content, quoting="none")
     assert (len(documents), warned) == (60, [])
     assert documents.content[10].startswith('"')
@@ -64,7 +65,12 @@ def test_tabs_are_read_without_quoting_if_only_that_makes_each_line_a_row(open_f
     closed = unquoted(order, "\t")
     for content in (closed, unquoted(order, "\t", last=-1), re.sub('"(\\w+)', r'"\1"', closed)):
         documents, (warning,) = open_file(content, "a.tsv")
-        assert re.match("read without quoting, as quotes in lines? 12 ", warning)
+        assert re.match(
+            r"quotes were read as characters: (with quoting line 12 is no row|quoting would join "
+            r"lines 12 to \d+(, and \d+ more groups? of lines)?); if "
+            "quotes enclose values, use --quoting minimal$",
+            warning,
+        ), warning
         assert (len(documents), documents.dialect.quoted) == (60, False)
         assert documents.content[10].startswith('"')
 
@@ -141,7 +147,8 @@ def test_columns_without_name_and_value_are_left_out(open_file, content, names):
 def test_values_without_a_name_and_repeated_first_lines_are_warned_of(open_file):
     documents, (warning,) = open_file("label,text,,\nx,a b,,\ny,c, d,\ny,c, d,e\n")
     assert (
-        "columns without a name have values, which no text has (2 rows, first in line 3)" in warning
+        "columns without a name have values that are not read as texts (2 rows, first in line 3)"
+        in warning
     )
     assert [*documents.table] == ["label", "text", "", "Unnamed: 3"]
     for mark in ("", "\ufeff"):
@@ -233,6 +240,64 @@ def test_a_wrong_encoding_has_a_remedy_that_is_not_the_named_one(
     assert f"--encoding {named})" not in str(error.value)
 
 
+LANGUAGES = {
+    "cp949": ["이 영화는 AI를 다룬 최고의 작품이다", "배송이 느리고 제품이 나빠요"],
+    "cp932": ["これは日本語の文章です。とても良い映画でした", "ポジティブ レビュー レビュー"],
+    "euc_jp": ["これは日本語の文章です。とても良い映画でした"],
+    "gb18030": ["这是一个很好的产品，我非常喜欢它", "快递很慢，包装破损了，不会再来买了"],
+    "cp950": ["這是一個很好的產品，我非常喜歡它", "快遞很慢，包裝破損了，不會再來買了"],
+    "cp1251": ["Доставка была медленной", "Добре, це українська мова і вона гарна"],
+    "cp1253": ["Αυτή είναι μια καλή ταινία, μου άρεσε πολύ"],
+    "cp1255": ["זה סרט טוב מאוד, אהבתי אותו"], "cp1256": ["هذا فيلم جيد جدا، أحببته كثيرا"],
+    "cp874": ["นี่คือหนังที่ดีมาก ฉันชอบมัน"],
+    "cp1250": ["Zrób to jeszcze dziś, bo później będzie źle", "Čeština je krásný jazyk, že"],
+    "cp1254": ["Bu çok güzel bir şehir, ışık ve yağmur"],
+    "cp1252": [
+        "Le garçon a été à l'école", "« mangé\xa0! »", "“Quotes” – it’s fine…", "El niño ¿qué?",
+        "Þetta er gott að vera hér í kvöld, á bók", "Päälle järjestää yötä", "Amanhã, ações",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("encoding", LANGUAGES)
+def test_a_likely_encoding_is_recommended_and_reads_the_file(open_file, encoding):
+    for text in (each.replace(",", "") for each in LANGUAGES[encoding]):
+        content = f"text,label\na b,x\n{text},y\n".encode(encoding)
+        with pytest.raises(UserError, match=f"--encoding {encoding}, as its letters look "):
+            open_file(content)
+        documents, warned = open_file(content, encoding=encoding)
+        assert (list(documents.content), warned) == (["a b", text], [])
+
+
+@pytest.mark.parametrize("named", ["cp1252", "latin-1"])
+def test_another_script_that_is_read_as_latin_letters_is_warned_of(open_file, named):
+    for encoding in ("cp949", "gb18030", "cp1251"):
+        content = f"text,label\n{LANGUAGES[encoding][0].replace(',', '')},y\n".encode(encoding)
+        _, (warning,) = open_file(content, encoding=named)
+        assert re.search(
+            f"but its letters look .*; if they are, name --encoding {encoding}$", warning
+        )
+    for text in LANGUAGES["cp1252"]:
+        content = f"text,label\n{text.replace(',', '')},y\n".encode("cp1252")
+        assert open_file(content, encoding=named)[1] == []
+    # Few bytes may be damage.
+    assert open_file("text,label\n긍정,y\n".encode("cp949"), encoding="cp1252")[1] == []
+
+
+def test_the_cause_of_a_csv_error_does_not_depend_on_texts_of_python(open_file):
+    """If this fails with a new Python, see `_CsvError.of_lines`."""
+    for row, message in (
+        ('"a,x', ":3: a quote opens in this row and is not closed"),
+        ('"a\nb,x\nc,y', ":3: a quote opens in this row and is not closed"),
+        ('"a" b,x\nc,y', ":3: ',' expected after '\"'; "),
+        ('"a" b,"x', ":3: a quote opens in this row and is not closed"),
+        ('"a" b,"x\nc,y', ":3: ',' expected after '\"'; "),
+        ('"a\nb" c,x\nc,y', ":4: ',' expected after '\"' in the row that begins in line 3; "),
+    ):
+        with pytest.raises(UserError, match=re.escape(message)):
+            open_file(f"text,label\na,b\n{row}\n")
+
+
 def test_damaged_bytes_are_warned_of(open_file):
     _, warned = open_file(HALF, encoding="cp1252")
     assert re.search("60 characters of it are UTF-8, 1 byte not, first in line 22", *warned)
@@ -290,6 +355,8 @@ def test_a_path_that_ends_elsewhere_is_refused(open_file, row, message):
 def test_sources_are_read_by_their_own_options():
     options = ReadOptions(text="body", quoting="none", source_text="v2", source_encoding="cp1252")
     assert options.of_sources() == ReadOptions(text="v2", quoting="none", encoding="cp1252")
+    for given, used in (({}, ","), ({"source_delimiter": ";"}, ";")):
+        assert ReadOptions(delimiter=",", **given).of_sources() == ReadOptions(delimiter=used)
 
 
 def test_rows_of_unequal_length_are_refused(open_file):

@@ -125,8 +125,8 @@ def test_a_model_without_transfer_is_doubted_where_source_and_target_differ(mode
     fit = transferbench.fit(model, problem)
     (doubt,) = fit_doubts(model, problem, {}, fit)
     assert re.fullmatch(
-        r"target-1: the source differs \(a classifier tells its documents from these, area under "
-        r"the curve \d\.\d\d\), and this model does not transfer",
+        r"target-1: a classifier separates its documents from the source's \(AUC \d\.\d\d\); this "
+        r"model does not transfer",
         str(doubt),
     )
     assert not doubt.worthless

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections import Counter
@@ -25,7 +26,9 @@ from user_documents import (
 from transferbench.errors import UserError
 from transferbench.userdata import load as userdata_load
 from transferbench.userdata.documents import Documents, find_domains
+from transferbench.userdata.labels import warn_of_alike
 from transferbench.userdata.load import documents_problem, used_options
+from transferbench.userdata.readers import with_labels
 
 
 def test_text_weights_follow_the_options():
@@ -204,25 +207,65 @@ def test_a_target_with_the_documents_of_the_source_is_refused(tmp_path, kind):
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("kind", "one", "others"),
     [
-        ("Ham", "ham"), (" x", "x"), ("caf\u00e9", "cafe\u0301"), ("\ufb01n", "fin"),
-        ("STRASSE", "straße"), ("1", "1.0"), ("1", "+1"), ("1", "01"), ("1", "1e0"), ("100", "1e2"),
-        ("-1", "\u22121"), ("0", "-0"), (".5", "0,5"), ("1", "\uff11"), ("1", "\u0661"),
-        ("True", "true"), ("x", "x\u200b"), ("x", "\ufeffx"), ("xy", "x\u00ady"), ("x", "x\ufe0f"),
-        ("a b", "a\u00a0b"), ("a-b", "a\u2013b"), ("it's", "it\u2019s"), ("spam", "sp\u0430m"),
-        ("A", "\u0391"), ("ham", "\uff48\uff41\uff4d"), ("café", "cafÃ©"), ("R&D", "R&amp;D"),
-        ("ham", "'ham'"),
+        ("case", "Ham", ["ham"]), ("case", "STRASSE", ["straße"]), ("case", "да", ["Да"]),
+        ("case", "True", ["true"]), ("a blank at the beginning", " x", ["x"]),
+        ("a blank at the end", "긍정", ["긍정 ", "긍정\u3000"]), ("blanks", "긍 정", ["긍정"]),
+        ("blanks", "a b", ["a\u00a0b"]), ("Unicode form", "caf\u00e9", ["cafe\u0301"]),
+        ("Unicode form", "긍", ["\u1100\u1173\u11bc"]), ("width", "\ufb01n", ["fin"]),
+        ("width", "ham", ["\uff48\uff41\uff4d"]), ("width", "1", ["\uff11"]),
+        ("the notation of a number", "1", ["1.0", "+1", "01", "1e0", "\u0661"]),
+        ("the notation of a number", "100", ["1e2"]), ("the notation of a number", "0", ["-0"]),
+        ("the notation of a number", ".5", ["0,5"]), ("kinds of dashes", "-1", ["\u22121"]),
+        ("invisible characters", "x", ["x\u200b", "\ufeffx", "x\ufe0f", "x\u3164"]),
+        ("invisible characters", "xy", ["x\u00ady"]), ("kinds of dashes", "a-b", ["a\u2013b"]),
+        ("kinds of dashes or quotes", "it's", ["it\u2019s"]), ("encoding", "café", ["cafÃ©"]),
+        ("letters that look alike", "spam", ["sp\u0430m"]), ("HTML entities", "R&D", ["R&amp;D"]),
+        ("letters that look alike", "A", ["\u0391"]), ("enclosing quotes", "ham", ["'ham'"]),
+        ("Unicode form, case, blanks or notation", "Ham ", ["ham"]),
     ],
 )  # fmt: skip
-def test_labels_that_look_alike_are_two_classes_and_warned_of_once(one, other):
-    source = make_documents("s.csv", [*CAT, *SEA], [one, other] * 4)
-    with pytest.warns(UserWarning, match="differ only in Unicode form, case") as warned:
-        problem, _ = documents_problem([source], [make_documents("t.csv", CAT, [""] * 4)], {})
-    assert set(problem.classes) == {one, other}
-    (text,) = (str(each.message) for each in warned)
-    assert f"labels {', '.join(map(ascii, sorted((one, other))))} differ" in text
-    assert all(f"{label!a} is 4 documents of s.csv" in text for label in (one, other))
+def test_labels_that_look_alike_are_two_classes_and_warned_of_once(kind, one, others):
+    for other in others:
+        source = make_documents("s.csv", [*CAT, *SEA], [one, other] * 4)
+        with pytest.warns(UserWarning, match=f"differ only by {kind}.* \\(.* of s.csv") as warned:
+            problem, _ = documents_problem([source], [make_documents("t.csv", CAT, [""] * 4)], {})
+        assert set(problem.classes) == {one, other}
+        (text,) = (str(each.message) for each in warned)
+        shown = re.findall(r"""('[^']*'|"[^"]*") is 4 documents of s.csv""", text)
+        assert sorted(map(ast.literal_eval, shown)) == sorted((one, other))
+        assert len(set(shown)) == 2
+
+
+def test_printable_labels_are_shown_as_they_are():
+    shown = (("긍정", "긍정 ", "'긍정', '긍정 '"), ("긍정", "긍정\u200b", r"'긍정', '긍정\u200b'"),
+             ("긍정", "긍정\u3164", r"'긍정', '긍정\u3164'"), ("да", "Да", "'Да', 'да'"),
+             ("spam", "sp\u0430m", r"'spam', 'sp\u0430m'"))  # fmt: skip
+    for one, other, listed in shown:
+        with pytest.warns(UserWarning, match=re.escape(f"labels {listed} differ only by ")):
+            warn_of_alike({(one, "s.csv"): 1, (other, "s.csv"): 2}, Path("s.csv"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "warned"),
+    [
+        (["1.1", "1.2", "1.9", "1.10"], False), (["10.1", "10.10", "10.11"], False),
+        (["01.1", "01.10", "01.2"], False), (["10.1", "10.10", "10.2", "10.20", "x"], False),
+        (["1.1", "1.10"], True), (["1", "1.0", "1.1", "1.2"], True), (["0.5", "0.50", "0.7"], True),
+        (["1.0", "1.00", "1.1", "1.2"], True), (["1.5", "1.50", "2.5", "3.5"], True),
+        (["1.1", "01.1", "1.2", "1.3"], True),
+    ],
+)  # fmt: skip
+def test_codes_of_sections_are_no_numbers(labels, warned, recwarn):
+    warn_of_alike({(label, "s.csv"): 1 for label in labels}, Path("s.csv"))
+    assert bool(recwarn.list) == warned
+
+
+def test_another_notation_in_another_file_is_no_code(recwarn):
+    of_source = {(label, "s.csv"): 1 for label in ("1.1", "1.2", "1.3")}
+    warn_of_alike(of_source | {(f"{label}0", "t.csv"): 1 for label, _ in of_source}, Path("s.csv"))
+    assert len(recwarn.list) == 3
 
 
 @pytest.mark.parametrize(
@@ -243,9 +286,17 @@ def test_other_labels_are_not_warned_of(labels, recwarn):
 
 def test_a_label_of_a_target_that_looks_like_one_of_the_source_is_named():
     target = make_documents("t.csv", CAT, ["cat", "c\u0430t", "sea", ""])
-    message = r"^t.csv: label .* none of the source's .*; 'c\\u0430t' looks like 'cat': write it so"
+    message = r"^t.csv: label .* none of the source's .*; 'c\\u0430t' differs from 'cat' only by "
+    message += "letters that look alike: write it so"
     with pytest.raises(UserError, match=message):
         documents_problem([SOURCE], [target], {})
+
+
+def test_a_label_of_a_label_file_that_looks_like_a_class_has_one_hint(tmp_path):
+    path = write_csv(tmp_path / "l.csv", [("t.csv", 1, "Cat")], ("file", "row", "label"))
+    with pytest.raises(UserError, match=r"l.csv:2: unknown label: 'Cat' differs from 'cat' only by "
+                                        r"case; write it so\.$"):  # fmt: skip
+        with_labels([TARGET], path, classes=("cat", "sea"))
 
 
 def test_alike_labels_of_source_and_target_are_counted_by_file():

@@ -315,7 +315,10 @@ def test_a_value_of_many_lines_that_is_too_long_is_refused(tmp_path, monkeypatch
     path = tmp_path / "a.csv"
     path.write_text('text,label\n"' + "word\n" * 100 + '",a\n')
     monkeypatch.setattr(dialect, "MAX_LINE", 400)
-    with pytest.raises(UserError, match="field larger than field limit"):
+    with pytest.raises(
+        UserError,
+        match=r":82: a value of more than 400 characters in the row that begins in line 2; ",
+    ):
         read(path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 
 import numpy as np
@@ -34,7 +35,7 @@ def found(form: str, *, source: str = "{}", every: int = 1, **options):
     problem, _ = documents_problem(*parts, options)
     separation = separations(problem, *parts, options)
     texts = [doubt.text for doubt in data_doubts(problem, separation)]
-    return problem, separation, [text for text in texts if "are told from the source's" in text]
+    return problem, separation, [text for text in texts if "separates its documents from" in text]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,7 @@ def found(form: str, *, source: str = "{}", every: int = 1, **options):
 )
 def test_words_of_one_domain_only_are_named(form, words):
     _, _, (text,) = found(form)
-    named = text.partition("most by ")[2].partition(" in the target")[0].split(", ")
+    named = text.partition("mainly by: ")[2].partition(" in the target")[0].split(", ")
     assert {*named} == {*words}
     assert ("--option html=strip" in text) == (form == HTML)
     _, _, (text,) = found("{}", source=form)
@@ -97,9 +98,20 @@ def test_the_doubt_about_a_model_without_transfer_names_the_words():
     fit = Fit(tuple(np.eye(2)[np.arange(NUMBER) % 2] for _ in range(2)))
     (doubt,) = fit_doubts("lr", problem, {}, fit, separation)
     assert "phone" in doubt.text
-    assert doubt.text.endswith(" in the source), and this model does not transfer")
+    assert doubt.text.endswith(" in the source; this model does not transfer")
     (plain,) = fit_doubts("lr", problem, {}, fit)
     assert "phone" not in plain.text
+
+
+def test_words_and_area_are_in_one_warning():
+    problem, separation, (text,) = found(HTML)
+    assert re.match(
+        r"a classifier separates its documents from the source's \(AUC 1.00\), main", text
+    )
+    assert text.endswith(" or signatures, remove them (--option html=strip removes HTML)")
+    fit = Fit(tuple(np.eye(2)[np.arange(NUMBER) % 2] for _ in range(2)))
+    (doubt,) = fit_doubts("lr", problem, {}, fit, separation)
+    assert doubt.text == "the source differs, see what separates it; this model does not transfer"
 
 
 @pytest.mark.parametrize(

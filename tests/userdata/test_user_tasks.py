@@ -85,7 +85,9 @@ def test_sources_have_other_columns_and_another_encoding(mine, home):
     write_csv(mine.parent / "s.csv", [*rows, ("cat", "Käse")], head)
     path = mine.parent / "s.csv"
     path.write_bytes(path.read_text("utf-8").encode("cp1252"))
+    path.write_bytes(path.read_bytes().replace(b",", b"^"))
     keys = "source_text: v2\nsource_label: v1\nsource_encoding: cp1252\nsource_quoting: none\n"
+    keys += "source_delimiter: ^\n"
     mine.write_text(f"{keys}source: s.csv\ntargets: [t.csv]\noptions:\n  min_df: 2\n")
     built, _ = tasks.load(tasks.Task.parse(str(mine)), home)
     assert built.classes == expected.classes

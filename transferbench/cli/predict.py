@@ -41,7 +41,7 @@ def command(
     The output has your rows and columns, and `predicted` (or `cluster`) and `confidence`, which
     ranks documents but is no probability. Of several models the first gives the label; `agree` is
     the share of models with the same one. A document without any known feature has confidence 0 and
-    a `note`. Labels of targets are not read, but those of --labels.
+    a `note`. Labels of targets are not read, except those of --labels.
     """
     from transferbench.errors import Failure, UserError
     from transferbench.userdata.load import MAX_CLASSES

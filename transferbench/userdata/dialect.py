@@ -17,6 +17,7 @@ from typing import TextIO
 
 from transferbench.errors import UserError, brief
 from transferbench.messages import counted
+from transferbench.userdata import encodings
 
 #: Bytes of a line of a text file, and characters of a value in CSV.
 MAX_LINE = 2**24
@@ -41,6 +42,8 @@ START = 64
 DELIMITERS = (",", ";", "\t", "|")
 #: Names of separators that are hard to type.
 NAMED_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
+#: Encodings of Excel by region: Western Europe, Korea, Japan, China and Taiwan.
+EXAMPLES = ("cp1252", "cp949", "cp932", "gb18030", "cp950")
 #: Characters that every encoding which extends ASCII writes as ASCII does.
 ASCII = '\n\r\t ",;|0Aa'
 
@@ -105,7 +108,7 @@ def decode(path: Path, encoding: str) -> tuple[TextIO, Dialect]:
         used = MARKS[mark]
         if name != "utf-8" and not used.startswith(name.removesuffix("-sig")):
             why = f"it begins with the byte order mark of {used.upper()}"
-            _warn(f"{path}: {why} and is read so, not as {name.upper()}")
+            warn(f"{path}: {why} and is read so, not as {name.upper()}")
     else:
         used = _without_mark(path, content, name)
     # A stream of the codec `utf-16` skips the mark, also after it is rewound.
@@ -150,7 +153,7 @@ def _without_mark(path: Path, content: bytes, name: str) -> str:
             return name if name.endswith(("-le", "-be")) else likely or f"{name}-le"
         line = content.count(b"\n", 0, content.index(b"\0")) + 1
         remedy = "remove them, or name another encoding (--encoding)"
-        _warn(
+        warn(
             f"{path}: {counted(content.count(0), 'NUL character')}, first in line {line}; {remedy}"
         )
     if name.startswith("utf-8") or (of_bytes and content.isascii()):
@@ -163,9 +166,14 @@ def _without_mark(path: Path, content: bytes, name: str) -> str:
             why = f"{counted(valid, 'character')} of it are UTF-8, {counted(wrong, 'byte')} not"
             where = f"first in line {_line(content, error.start)}"
             remedy = "if it is UTF-8, correct these bytes"
-            _warn(f"{path}: {why}, {where}; it is read as {name.upper()}: {remedy}")
+            warn(f"{path}: {why}, {where}; it is read as {name.upper()}: {remedy}")
+        elif name in encodings.LATIN:
+            likely, language = encodings.likely(content)
+            if likely and likely not in encodings.LATIN:
+                why = f"it is read as {name.upper()}, but its letters look {language}"
+                warn(f"{path}: {why}; if they are, name --encoding {likely}")
         return name
-    _warn(f"{path}: it is valid UTF-8 and is read so, not as {name.upper()}")
+    warn(f"{path}: it is valid UTF-8 and is read so, not as {name.upper()}")
     return "utf-8"
 
 
@@ -199,22 +207,15 @@ def _wrong_byte(
         if valid > wrong:
             why = f"but {valid} other characters are"
             return UserError(f"{fault}, {why}; correct this line, or save the file in UTF-8.")
-        example = "Excel: --encoding cp1252"
-        if not _is_valid(content, "cp1252"):
-            example = "such as --encoding shift_jis; latin-1 reads every byte"
-        return UserError(f"{fault}; name the encoding ({example}), or save it in UTF-8.")
-    other = "latin-1 reads every byte"
-    if used != "cp1252" and _is_valid(content, "cp1252"):
-        other = "Excel: --encoding cp1252"
-    return UserError(f"{fault}; name another encoding ({other}), or save it in UTF-8.")
-
-
-def _is_valid(content: bytes, encoding: str) -> bool:
-    try:
-        content.decode(encoding)
-    except UnicodeDecodeError:
-        return False
-    return True
+    likely, language = encodings.likely(content)
+    if likely:
+        example = f"Excel: --encoding {likely}, as its letters look {language}"
+    else:
+        names = " or ".join(name for name in EXAMPLES if encodings.is_valid(content, name))
+        example = f"Excel: --encoding {names}; " if names else ""
+        example += "latin-1 reads every byte, but may show wrong letters"
+    another = "the" if used.startswith("utf-8") else "another"
+    return UserError(f"{fault}; name {another} encoding ({example}), or save it in UTF-8.")
 
 
 def find_delimiter(
@@ -274,5 +275,6 @@ def named_delimiter(name: str) -> str:
     return delimiter
 
 
-def _warn(message: str) -> None:
+def warn(message: str) -> None:
+    """Warn of how a file was read."""
     warnings.warn(message, stacklevel=4)

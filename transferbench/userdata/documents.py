@@ -61,7 +61,7 @@ class ReadOptions:
         "minimal" if values with separators are in quotes, "none" if quotes are characters of the
         texts. "auto" is "minimal", and for files with tabs "none" if only that makes each line a
         row.
-    source_text, source_label, source_encoding, source_quoting
+    source_text, source_label, source_encoding, source_delimiter, source_quoting
         The same for sources; None if they are like targets.
     """
 
@@ -74,7 +74,8 @@ class ReadOptions:
     )  # fmt: skip
     encoding: str = _option(
         "--encoding", "utf-8",
-        "Encoding of texts that are not UTF-8; cp1252 for CSV that Excel saves in Europe.",
+        "Encoding of texts that are not UTF-8; for CSV of Excel cp1252 (Western European), cp949 "
+        "(Korean), cp932 (Japanese), gb18030 (Chinese).",
     )  # fmt: skip
     delimiter: str | None = _option(
         "--delimiter", None,
@@ -96,6 +97,9 @@ class ReadOptions:
     source_encoding: str | None = _option(
         "--source-encoding", None, "Encoding of sources, if it differs."
     )
+    source_delimiter: str | None = _option(
+        "--source-delimiter", None, "Separator of the columns of sources, if it differs."
+    )
     source_quoting: Literal["auto", "minimal", "none"] | None = _option(
         "--source-quoting", None, "Quoting of sources, if it differs.", choices=QUOTING
     )
@@ -107,7 +111,7 @@ class ReadOptions:
             label=self.label if self.source_label is None else self.source_label,
             separator=self.separator,
             encoding=self.source_encoding or self.encoding,
-            delimiter=self.delimiter,
+            delimiter=self.source_delimiter or self.delimiter,
             quoting=self.source_quoting or self.quoting,
         )
 

@@ -73,10 +73,8 @@ def data_doubts(problem: Problem, separations: Mapping[str, Separation] = UNNAME
     ]
     for target, found in separations.items():
         if found.suspicious:
-            text = (
-                f"its documents are told from the source's (area under the curve {found.area:.2f}),"
-                f" {found.features}; if this is no content, such as tags or signatures, remove it"
-            )
+            strip = " (--option html=strip removes HTML)" if found.has_html else ""
+            text = f"{found}; if these are markup or signatures, remove them{strip}"
             doubts.append(Doubt(text, target=target))
     return doubts + overlap_doubts(problem)
 
@@ -183,11 +181,9 @@ def fit_doubts(
     for target in problem.targets if model in NO_TRANSFER else ():
         found = separations.get(target.name) or Separation(domain_area(problem, target))
         if found.area >= DIFFERENT:
-            area = f"area under the curve {found.area:.2f}"
-            why = f"a classifier tells its documents from these, {area}"
-            if found.features and not found.suspicious:  # else `data_doubts` names them
-                why += f", {found.features}"
-            text = f"the source differs ({why}), and this model does not transfer"
+            # `data_doubts` names what separates suspicious ones.
+            why = "the source differs, see what separates it" if found.suspicious else str(found)
+            text = f"{why}; this model does not transfer"
             doubts.append(Doubt(text, target=target.name))
     width, peaks = (fit.diagnostics.get(name, 0) for name in ("share_width", "share_peaks"))
     if width > WIDE or peaks > 1:

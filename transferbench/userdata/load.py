@@ -27,7 +27,7 @@ from transferbench.userdata.documents import (
     check_kind,
     check_unique,
 )
-from transferbench.userdata.labels import like, warn_of_alike
+from transferbench.userdata.labels import difference, like, warn_of_alike
 from transferbench.userdata.markup import strip_tags
 from transferbench.userdata.multilabel import SEPARATOR, check_single, split_labels
 from transferbench.userdata.readers import (
@@ -292,7 +292,7 @@ def _indicator(file: Documents, classes: Sequence[str], separator: str | None) -
                 why = f"label {brief(name)} is none of the source's ({first})"
                 remedy = "remove such documents or labels"
                 if other := like(name, classes):
-                    remedy = f"{name!a} looks like {other!a}: write it so"
+                    remedy = f"{difference(name, other)}: write it so"
                 raise UserError(f"{file.path}: {why}; {remedy}.")
             Y[row, index[name]] = 1
     return Y

@@ -24,7 +24,7 @@ from transferbench.userdata.dialect import DEFAULT, Dialect
 from transferbench.userdata.documents import Documents
 from transferbench.userdata.doubts import NO_TRANSFER
 from transferbench.userdata.multilabel import SEPARATOR
-from transferbench.userdata.tables import Number
+from transferbench.userdata.tables import JsonNumber
 
 SUFFIXES = (".csv", ".tsv", ".jsonl")
 #: Notes on a document: that nothing connects it with a labelled one, and that only other documents
@@ -278,7 +278,7 @@ def _cell(value: object) -> object:
 
 def _json(value: object) -> str:
     """Return a value as JSON; numbers of the user's file stay as they were written."""
-    if isinstance(value, Number):
+    if isinstance(value, JsonNumber):
         return value
     if isinstance(value, dict):
         return f"{{{', '.join(f'{_json(str(k))}: {_json(v)}' for k, v in value.items())}}}"

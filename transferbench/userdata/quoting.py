@@ -15,7 +15,8 @@ from itertools import pairwise
 from typing import Literal, TextIO
 
 LINE_END = re.compile(r"\r\n|\r|\n")
-NUMBER = re.compile(r"\s*[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?\s*")
+#: A number, perhaps with separators of thousands.
+NUMERIC_VALUE = re.compile(r"\s*[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?\s*")
 #: A column with at most so many values, each twice or more on average, holds categories.
 MAX_CATEGORIES = 100
 #: A value that occurs so often among the joined lines is a category, too.
@@ -27,6 +28,9 @@ MIN_JOINED = 3
 
 #: First and last line of a row.
 Span = tuple[int, int]
+#: What other columns say of a row on several lines: it is several rows; it may be; they say
+#: nothing, but each line could be a row; or it is one row.
+Evidence = Literal["strong", "weak", "undecided", "none"]
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ class _Column:
         """Return True if so many lines that are like the values cannot be a paragraph."""
         if self.kind == "categories" and not all(map(str.strip, self.known)):
             return False
-        numeric = all(map(NUMBER.fullmatch, self.known))
+        numeric = all(map(NUMERIC_VALUE.fullmatch, self.known))
         return self.kind == "ids" or (self.kind == "categories" and (lines > 1 or not numeric))
 
 
@@ -118,39 +122,60 @@ def joined_rows(
     """
     single = [row for line, row in rows.items() if line not in spans] or [*rows.values()]
     next_row = dict(pairwise(rows))
-    columns: dict[int, _Column | None] = {}
-    found, weak, undecided = list[Span](), list[Span](), list[Span]()
+    columns = [_Column.of([row[j] for row in single]) for j in range(len(single[0]))]
+    by_evidence: dict[Evidence, list[Span]] = {
+        "strong": [],
+        "weak": [],
+        "undecided": [],
+        "none": [],
+    }
     for line, span in spans.items():
-        row = rows[line]
-        texts = LINE_END.split(delimiter.join(row))
-        pieces = [text.split(delimiter) if len(row) > 1 else [text] for text in texts]
-        regular = [piece for piece in pieces if len(piece) == len(row) and any(piece)]
-        needed = 1 + max(1, (len(pieces) - 1) / 2)
-        if len(pieces[0]) != len(row) or len(regular) < needed:
-            continue
-        others = [j for j, cell in enumerate(row) if not LINE_END.search(cell)]
-        for j in others:
-            if j not in columns:
-                columns[j] = _Column.of([row[j] for row in single])
-        used = {j: column for j in others if (column := columns[j])}
-        following = rows.get(next_row.get(line, 0), [""] * len(row))
-        alike = [
-            column.alike([piece[j] for piece in regular], following[j])
-            for j, column in used.items()
-        ]
-        whole = [all(flags) for flags in zip(*alike, strict=True)]
-        if not used:
-            all_rows = len(regular) == len(pieces) >= MIN_JOINED and '"' not in "".join(row)
-            undecided += [span] if all_rows else []
-        elif whole[0] and sum(whole) >= needed:
-            strong = any(column.is_evidence(sum(whole) - 1) for column in used.values())
-            (found if strong else weak).append(span)
+        following = rows.get(next_row.get(line, 0), [""] * len(columns))
+        by_evidence[_evidence(rows[line], following, columns, delimiter)].append(span)
+    found, weak, undecided = (by_evidence[kind] for kind in ("strong", "weak", "undecided"))
     most = max(1, MAX_JOINED * len(rows))
     weak, undecided = (spans if len(spans) <= most else [] for spans in (weak, undecided))
     if (weak or undecided) and is_regular(lines, delimiter, len(next(iter(rows.values())))):
         quoted = undecided and _has_quoted(lines, delimiter, undecided)
         found += weak + ([] if quoted else undecided)
     return sorted(found)
+
+
+def _evidence(
+    row: Sequence[str], following: Sequence[str], columns: Sequence[_Column | None], delimiter: str
+) -> Evidence:
+    """Return how likely a row on several lines is several rows.
+
+    Parameters
+    ----------
+    row
+        Its values.
+    following
+        Values of the next row.
+    columns
+        What the values of each column have in common.
+    delimiter
+        Separator of the columns.
+    """
+    texts = LINE_END.split(delimiter.join(row))
+    pieces = [text.split(delimiter) if len(row) > 1 else [text] for text in texts]
+    regular = [piece for piece in pieces if len(piece) == len(row) and any(piece)]
+    needed = 1 + max(1, (len(pieces) - 1) / 2)
+    if len(pieces[0]) != len(row) or len(regular) < needed:
+        return "none"
+    others = [j for j, cell in enumerate(row) if not LINE_END.search(cell)]
+    used = {j: column for j in others if (column := columns[j])}
+    if not used:
+        all_rows = len(regular) == len(pieces) >= MIN_JOINED and '"' not in "".join(row)
+        return "undecided" if all_rows else "none"
+    alike = [
+        column.alike([piece[j] for piece in regular], following[j]) for j, column in used.items()
+    ]
+    are_rows = [all(flags) for flags in zip(*alike, strict=True)]
+    if not are_rows[0] or sum(are_rows) < needed:
+        return "none"
+    strong = any(column.is_evidence(sum(are_rows) - 1) for column in used.values())
+    return "strong" if strong else "weak"
 
 
 def is_regular(lines: TextIO, delimiter: str, columns: int) -> bool:

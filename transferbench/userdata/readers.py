@@ -43,10 +43,10 @@ from transferbench.userdata.documents import (
     file_kind,
     labels_file,
 )
-from transferbench.userdata.labels import like
+from transferbench.userdata.labels import difference, like
 from transferbench.userdata.tables import (
     TABLES,
-    Number,
+    JsonNumber,
     column,
     located,
     read_table,
@@ -59,8 +59,8 @@ if TYPE_CHECKING:
 #: Rows or columns of a matrix.
 MAX_SIDE = 2**24
 #: A line of SVMlight, and the label of one without a label.
-NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
-LINE = re.compile(rf"([^\s:#][^\s:]*)((?:\s+[0-9]{{1,9}}:{NUMBER})*)\s*(?:#.*)?", re.ASCII)
+DECIMAL = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+LINE = re.compile(rf"([^\s:#][^\s:]*)((?:\s+[0-9]{{1,9}}:{DECIMAL})*)\s*(?:#.*)?", re.ASCII)
 UNKNOWN = "?"
 #: Probability from which a file lacks feature 0 by chance.
 MIN_CHANCE = 0.001
@@ -179,7 +179,7 @@ def _texts(
             if text != text:  # a row of JSON without the key
                 raise ValueError(f"no {options.text!r}; expected it in every row, "
                                  "or another column (--text-column).")  # fmt: skip
-            if isinstance(text, Number) or not isinstance(text, str | None):
+            if isinstance(text, JsonNumber) or not isinstance(text, str | None):
                 raise ValueError(f"{options.text}: expected text, got {reprlib.repr(text)}.")
             names.append(_label(label, options.label, labels))
     except ValueError as error:
@@ -234,8 +234,10 @@ def with_labels(
             if not label:
                 continue
             if classes and label not in classes:
-                hint = f" It looks like {other!a}." if (other := like(label, classes)) else ""
-                raise ValueError(f"{unknown('label', label, classes)}{hint}")
+                if other := like(label, classes):
+                    what = difference(label, other)
+                    raise ValueError(f"unknown label: {what}; write it so.")
+                raise ValueError(str(unknown("label", label, classes)))
             key = real_path(file), row
             if key not in positions:
                 why = "is no document of a target; name its --target"

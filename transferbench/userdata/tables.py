@@ -10,20 +10,26 @@ import io
 import json
 import re
 import reprlib
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TextIO
+from typing import TYPE_CHECKING, Any, Literal, Self, TextIO
 
 import numpy as np
 
 from transferbench.errors import MAX_LISTED, UserError, brief
 from transferbench.messages import counted
 from transferbench.userdata import dialect as dialects
-from transferbench.userdata.dialect import Dialect, decode, find_delimiter, named_delimiter
+from transferbench.userdata.dialect import (
+    Dialect,
+    decode,
+    find_delimiter,
+    named_delimiter,
+    warn,
+)
 from transferbench.userdata.documents import ReadOptions
 from transferbench.userdata.quoting import Span, is_regular, joined_rows, unquoted_rows
 
@@ -127,7 +133,7 @@ def _frame(
     import pandas as pd
 
     if blank:
-        warnings.warn(f"{path}: {blank} blank rows are skipped", stacklevel=2)
+        warn(f"{path}: {blank} blank rows are skipped")
     if not rows:
         raise UserError(f"{path}: there are no documents in it.")
     return pd.DataFrame([*rows.values()], index=[*rows], columns=columns, dtype=object)
@@ -171,7 +177,8 @@ def column(path: Path, table: pd.DataFrame, name: str, *, needed: bool = True) -
     remedy = "name yours (--text-column, --label-column; of sources alone --source-text-column, "
     remedy += "--source-label-column)"
     if len(table.columns) == 1 and path.suffix.lower() != ".jsonl":
-        remedy += ", or separate columns by a comma, semicolon or tab (another: --delimiter)"
+        remedy += ", or separate columns by a comma, semicolon or tab (another: --delimiter, of "
+        remedy += "sources alone --source-delimiter)"
     raise UserError(f"{path}:1: no column {name!r} among {listed}; {remedy}.")
 
 
@@ -233,75 +240,122 @@ def _csv(
         joined = []
         if quoting == "auto" and table.spans:
             joined = joined_rows(table.rows, table.spans, delimiter, lines)
-        whole = bool(joined) and is_regular(lines, delimiter, columns)
+        regular = bool(joined) and is_regular(lines, delimiter, columns)
     except _CsvError as error:
-        whole = not error.remedy and dialect.quoted and is_regular(lines, delimiter, columns)
-        if not (whole and unquoted_tabs):
-            raise UserError(f"{path}:{error.message(dialect, whole, columns, start)}") from None
+        regular = (
+            error.fault != "header" and dialect.quoted and is_regular(lines, delimiter, columns)
+        )
+        if not (regular and unquoted_tabs):
+            raise UserError(f"{path}:{error.message(dialect, regular, columns, start)}") from None
         joined = [(error.first, error.last)]
     if joined:
         first, last = (line + start for line in joined[0])
-        more = f", and {counted(len(joined) - 1, 'row')} more" if len(joined) > 1 else ""
-        if whole and unquoted_tabs:
+        several = f", and {counted(len(joined) - 1, 'more group')} of lines" if joined[1:] else ""
+        if regular and unquoted_tabs:
             dialect = replace(dialect, quoted=False)
             table = _CsvTable.read(lines, dialect)
-            where = f"line {first}" if first == last else f"lines {first} to {last}"
-            why = f"quotes in {where}{more} do not enclose a value"
-            _warn(f"{path}: read without quoting, as {why}; else name --quoting minimal")
+            joins = f"quoting would join lines {first} to {last}{several}"
+            if first == last:
+                joins = f"with quoting line {first} is no row"
+            remedy = "if quotes enclose values, use --quoting minimal"
+            warn(f"{path}: quotes were read as characters: {joins}; {remedy}")
         else:
-            what = f"lines {first} to {last} are one row{more}, as a quote opens and closes there"
             remedy = f"correct the quotes of lines {first} and {last}"
-            if whole:
-                remedy = "name --quoting none if quotes are characters of the texts"
-            _warn(f"{path}: {what}, but they look like rows; {remedy}, else --quoting minimal")
+            if regular:
+                remedy = "if quotes are characters of the texts, use --quoting none"
+            joins = (
+                f"quotes join lines {first} to {last}{several}, which look like rows, to one row"
+            )
+            joins += " each" if several else ""
+            warn(f"{path}: {joins}; {remedy}; if they enclose a value, use --quoting minimal")
     return table.frame(path, start), dialect
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, stacklevel=4)
+Fault = Literal["open", "after", "long", "columns", "header"]
 
 
 class _CsvError(ValueError):
-    """A row that is no CSV, with its first and last line, counted from the names of the columns."""
+    """A row that is no CSV, with its first and last line, counted from the names of the columns.
 
-    def __init__(self, fault: str, first: int, last: int, remedy: str = "") -> None:
-        super().__init__(fault)
-        self.first, self.last, self.remedy = first, last, remedy
+    Parameters
+    ----------
+    fault
+        "open" if a quote is not closed, "after" if a character follows a closing quote, "long" for
+        a value that is too long, "columns" for another number of columns than the first line has,
+        and "header" for another first line.
+    first, last
+        The lines.
+    text
+        What is wrong, for messages.
+    """
 
-    def message(self, dialect: Dialect, whole: bool, columns: int, start: int) -> str:
+    def __init__(self, fault: Fault, first: int, last: int, text: str) -> None:
+        super().__init__(text)
+        self.fault, self.first, self.last = fault, first, last
+
+    @classmethod
+    def of_lines(cls, lines: TextIO, delimiter: str, first: int, last: int) -> Self:
+        """Return the error of a row that Python's `csv` refuses.
+
+        Its texts may change with Python, so that the cause is found in the lines.
+
+        Parameters
+        ----------
+        lines
+            The text of the file, which is rewound.
+        delimiter
+            Separator of the columns.
+        first, last
+            Lines of the row, as far as it was read.
+        """
+        lines.seek(0)
+        row = [*islice(lines, first - 1, last)]
+        try:
+            # Quotes may be wrong here, so that only a limit is an error. An open one takes the
+            # blank line, too.
+            is_open = len([*csv.reader([*row, ""], delimiter=delimiter)]) == 1
+        except csv.Error:
+            text = f"a value of more than {csv.field_size_limit():,} characters"
+            return cls("long", first, last, text)
+        if is_open and not lines.readline():
+            return cls("open", first, last, "a quote opens in this row and is not closed")
+        return cls("after", first, last, f"{delimiter!r} expected after '\"'")
+
+    def message(self, dialect: Dialect, regular: bool, columns: int, start: int) -> str:
         """Return the message, from the number of the line on.
 
         Parameters
         ----------
         dialect
             Dialect of the file.
-        whole
+        regular
             True if each line is a row without quoting.
         columns
             Number of columns without quoting.
         start
             Number of lines before the names of the columns.
         """
-        fault, line, delimiter = str(self), self.last + start, dialect.delimiter
-        is_quote = "expected after" in fault or "end of data" in fault
-        if "end of data" in fault:
-            fault, line = "a quote opens in this row and is not closed", self.first + start
+        text, line, delimiter = str(self), self.last + start, dialect.delimiter
+        if self.fault == "open":
+            line = self.first + start
         elif self.first < self.last:
-            fault += f" in the row that begins in line {self.first + start}"
-        if self.remedy:
-            remedy = self.remedy
-        elif columns == 1 and dialect.quoted and not is_quote:
+            text += f" in the row that begins in line {self.first + start}"
+        if self.fault == "header":
+            remedy = "give the files separately"
+        elif columns == 1 and self.fault == "columns" and dialect.quoted:
             remedy = f"put values that contain {delimiter!r} in '\"', "
             remedy += "or name --quoting none if each line is one text"
-        elif whole:
+        elif regular:
             remedy = "name --quoting none if quotes are characters of the texts"
         elif not dialect.quoted:
             remedy = f"without quoting no value can contain {delimiter!r} or line ends"
-        elif is_quote:
+        elif self.fault == "long":
+            remedy = "correct its quotes, or split the document"
+        elif self.fault in ("open", "after"):
             remedy = "put a value with quotes in '\"', and double each quote in it"
         else:
             remedy = f"put values that contain {delimiter!r} or line ends in '\"'"
-        return f"{line}: {fault}; {remedy}."
+        return f"{line}: {text}; {remedy}."
 
 
 @dataclass(frozen=True)
@@ -370,13 +424,13 @@ class _CsvTable:
                         repeated.append(last)
                         continue
                     if sorted(names) == sorted(header):
-                        fault = "another header, as of joined files, in another order"
-                        raise _CsvError(fault, first, last, "give the files separately")
+                        text = "another header, as of joined files, in another order"
+                        raise _CsvError("header", first, last, text)
                 rows[last] = row
                 if first < last:
                     spans[last] = first, last
-        except csv.Error as error:
-            raise _CsvError(f"{error}", last + 1, reader.line_num) from None
+        except csv.Error:
+            raise _CsvError.of_lines(lines, delimiter, last + 1, reader.line_num) from None
         return cls(header, rows, spans, blank, repeated)
 
     def frame(self, path: Path, start: int) -> pd.DataFrame:
@@ -405,13 +459,12 @@ class _CsvTable:
         if late:
             rows = f"{counted(len(late), 'row')}, first in line {min(late) + start}"
             remedy = "quote values that contain separators, or name the columns in the first line"
-            _warn(
-                f"{path}: columns without a name have values, which no text has ({rows}); {remedy}"
-            )
+            fault = "columns without a name have values that are not read as texts"
+            warn(f"{path}: {fault} ({rows}); {remedy}")
         if self.repeated:
             where = ", ".join(str(line + start) for line in self.repeated[:MAX_NAMED])
             more = ", …" if len(self.repeated) > MAX_NAMED else ""
-            _warn(f"{path}: the first line is repeated in line {where}{more} and skipped there")
+            warn(f"{path}: the first line is repeated in line {where}{more} and skipped there")
         kept = [j for j in range(len(header)) if j not in dropped]
         with located(path, 1 + start):
             _check_names([header[j] for j in kept])
@@ -428,7 +481,8 @@ def _fitted(row: list[str], header: Sequence[str], first: int, last: int) -> lis
     """
     n = len(header)
     if any(map(str.strip, [*row[n:], *header[len(row) :]])):
-        raise _CsvError(f"{len(row)} columns, but the first line has {n}", first, last)
+        text = f"{len(row)} columns, but the first line has {n}"
+        raise _CsvError("columns", first, last, text)
     return [*row[:n], *[""] * (n - len(row))]
 
 
@@ -439,7 +493,7 @@ def _check_names(names: Sequence[str]) -> None:
             raise ValueError(f"column {brief(name)} occurs twice.")
 
 
-class Number(str):
+class JsonNumber(str):
     """A number of JSON, as it is written in the file."""
 
 
@@ -452,10 +506,10 @@ def _json_lines(path: Path, lines: TextIO) -> pd.DataFrame:
             _check_names([name for name, _ in pairs])
         return row
 
-    def constant(name: str) -> Number | None:  # no JSON, but Python's module writes it
-        return None if name == "NaN" else Number(name)
+    def constant(name: str) -> JsonNumber | None:  # no JSON, but Python's module writes it
+        return None if name == "NaN" else JsonNumber(name)
 
-    parsers: Any = {"parse_int": Number, "parse_float": Number, "parse_constant": constant}
+    parsers: Any = {"parse_int": JsonNumber, "parse_float": JsonNumber, "parse_constant": constant}
     decoder = json.JSONDecoder(object_pairs_hook=checked, **parsers)
     rows, blank = dict[int, dict[str, Any]](), 0
     for number, line in enumerate(lines, start=1):

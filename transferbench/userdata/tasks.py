@@ -9,7 +9,7 @@
     options: {min_df: 3, weighting: tf-idf}
 
 More keys say how files are read: separator, encoding, delimiter, quoting, and for sources that
-differ source_text, source_label, source_encoding and source_quoting.
+differ source_text, source_label, source_encoding, source_delimiter and source_quoting.
 
 Options of texts: tokens (auto, words, characters), stop_words (none, english), token_pattern,
 min_df (2), max_features (0: all), weighting (tf-idf), unit_length (true), html (keep, strip). Of
