@@ -95,15 +95,38 @@ def test_a_run_that_fails_replaces_one_of_other_data_or_code_only(call, plain, o
     assert rows.count("none –") == before + gone
 
 
-def test_a_domain_that_other_runs_lack_is_not_averaged_in(call, plain):
+@pytest.mark.parametrize("documents", [True, False])
+def test_a_domain_that_other_runs_lack_is_not_averaged_in(call, plain, documents):
     path = plain.table.with_name("runs.jsonl")
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    for field, value in (("metrics", {"accuracy": 1.0}), ("documents", 50)):
-        lines[0][field]["ghost"] = value
+    lines[0]["metrics"]["ghost"] = {"accuracy": 1.0}
+    lines[0]["documents"]["ghost"] = 50
+    if not documents:
+        del lines[0]["documents"]
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     code, _, err = call("tables", "plain", "--check")
     assert code == 1
     assert "other documents are scored than by other runs" in err
+
+
+def test_a_shared_file_that_changes_outdates_every_row(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, period in (("s", 5), ("t", 7), ("u", 6)):
+        words = [f"{'team report' if i % 2 else 'free cash'} word{i % period}" for i in range(40)]
+        rows = [f"{text},{i % 2}" for i, text in enumerate(words)]
+        Path(f"{name}.csv").write_text("text,label\n" + "\n".join(rows))
+    for name in ("t", "u"):
+        options = f"source: s.csv\ntargets: [{name}.csv]\noptions: {{min_df: 1}}"
+        Path(f"{name}.yaml").write_text(f"family: transfer\n{options}\n")
+    text = PLAIN.partition("rows:")[0]
+    rows = "rows: {one: {task: t.yaml}, two: {task: u.yaml}}"
+    Path("mine.yaml").write_text(f"{text}{rows}\ncolumns: {{LR: {{model: lr}}}}\n")
+    assert call("reproduce", "mine.yaml")[0] == 0
+    Path("s.csv").write_text(Path("s.csv").read_text().replace("free", "big"))
+    assert call("run", "t.yaml", "--model", "lr")[0] == 0
+    code, _, err = call("reproduce", "mine.yaml", "--rerun", "missing")
+    assert (code, "the files of own:path=u.yaml have changed since: two LR" in err) == (0, True)
+    assert call("tables", "mine", "--check")[0] == 1
 
 
 def test_a_setting_is_not_chosen_from_a_grid_of_different_code(call, home, tmp_path):

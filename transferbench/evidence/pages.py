@@ -1,5 +1,6 @@
 """The committed pages of an experiment: tables, figures and claims, made of its runs alone."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -341,9 +342,14 @@ def changed_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
 def write_pages(experiment: Experiment, folder: Path, records: Records) -> list[Path]:
     """Write the pages and pictures of an experiment from its records; return their paths.
 
+    A warning names cells with runs of other data or code than the newest.
+
     Raises
     ------
     UserError
         If a file cannot be written.
     """
-    return Evidence.from_records(experiment, records, folder.parent).write(folder)
+    evidence = Evidence.from_records(experiment, records, folder.parent)
+    for sentence in evidence.outdated:
+        warnings.warn(f"{experiment.name}: {sentence}", stacklevel=2)
+    return evidence.write(folder)
