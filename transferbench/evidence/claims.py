@@ -464,9 +464,7 @@ def _margin(claim: Claim) -> float:
             return -within
 
 
-def _least_favourable(
-    row: ScaledRow, points: Sequence[Cell], within: float
-) -> tuple[Cell, Cell]:
+def _least_favourable(row: ScaledRow, points: Sequence[Cell], within: float) -> tuple[Cell, Cell]:
     """Return the pair of points, low and high, of a stable column with the smallest p against it.
 
     It may differ from the pair of the lowest and the highest mean. Points without a spread over the
