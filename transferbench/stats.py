@@ -4,8 +4,8 @@ An experiment without units makes a statement about its own rows, as a paper's t
 two errors: that of the random starts, from the differences by seed, and that of the scored
 documents, from the differences by document (`paired_error`), if it is known. Their variances add.
 An error that is not known is not 0: seeds that all give the same difference show no error, so s of
-them give p ≥ 2⁻ˢ, and without the error of the documents nothing is decided. docs/decisions/claims.md
-has the reasons.
+them give p ≥ 2⁻ˢ, and without the error of the documents nothing is decided.
+docs/decisions/claims.md has the reasons.
 
 The mean of all rows has the same two errors: that of the rows' means by seed, and the mean of the
 rows' document errors, which no standard error of the mean exceeds, whatever documents the rows
@@ -22,9 +22,8 @@ no run of this seed. Its column NO_SEED is for two methods that take none. `rows
 
 error
     The standard error that the choice of documents causes, NaN if it is not known.
-unseen_error
-    The standard error over the seeds that is assumed for those rows of a mean whose seeds show
-    none, see `average`. No other rows have this column.
+unseen_error, unseen_for, unseen_against
+    Of a mean over rows: what is assumed for those whose seeds show no error, see `average`.
 exact_for, exact_against
     Exact p over the documents, for the claim and against it; NaN if only the error is known.
 documents
@@ -185,8 +184,8 @@ def paired_tests(differences: pd.DataFrame, rows: pd.DataFrame, matters: float) 
     tests = rows.assign(mean=mean, n=n)
     for side, sign in SIDES.items():
         p, seeds, documents = one_sided_p(
-            sign * mean, spread, n, has_seeds, rows["error"], rows[f"exact_{side}"],
-            rows["documents"],
+            sign * mean - rows.get(f"unseen_{side}", 0.0), spread, n, has_seeds, rows["error"],
+            rows[f"exact_{side}"], rows["documents"],
         )  # fmt: skip
         p = np.where(undecided, 1.0, p)
         tests[f"{side}_p"] = p
@@ -210,9 +209,11 @@ def average(
     """Return both frames for the mean over several rows.
 
     The mean is by seed, for the seeds that all rows have. Without such a seed there is a single
-    difference. A row whose seeds are all equal counts as if it had the largest standard error of
-    the other rows, not independent of theirs. Rows may share documents, so the error is the mean of
-    their errors, and the number of documents is the largest one.
+    difference. A row of equal seeds has an error over the seeds that is not seen. If other rows
+    show theirs, it counts as if it had the largest of them, not independent of theirs, and a
+    difference of exactly 0 on the side that is tested, if it is ahead there. Rows may share
+    documents, so the error is the mean of their errors, and the number of documents is the largest
+    one.
 
     Parameters
     ----------
@@ -228,9 +229,12 @@ def average(
     means = seeds.mean().where(in_common)
     of_means = differences.mean(axis=1).groupby(level=by, sort=False).mean()
     means[NO_COMMON_SEED] = of_means.mask(in_common.any(axis=1))
-    seen = seeds_error(differences)
+    of_row, seen = differences.mean(axis=1), seeds_error(differences)
     largest = seen.groupby(level=by, sort=False).transform("max")
-    unseen = largest.where(seen.isna(), 0.0).fillna(0.0) + rows.get("unseen_error", 0.0)
+    unseen = {"unseen_error": largest} | {
+        f"unseen_{side}": (sign * of_row).clip(lower=0).where(largest.notna())
+        for side, sign in SIDES.items()
+    }
     # pandas ignores NaN in a mean, but the mean is unknown if the error of one row is.
     errors = rows["error"].fillna(np.inf).groupby(level=by, sort=False).mean()
     averaged = groups.agg(
@@ -238,7 +242,9 @@ def average(
     )
     for exact in ("exact_for", "exact_against"):  # no exact test is known for a mean over rows
         averaged[exact] = groups[exact].first().where(groups.size() == 1)
-    averaged["unseen_error"] = unseen.groupby(level=by, sort=False).mean()
+    for name, assumed in unseen.items():
+        of_rows = assumed.where(seen.isna()).fillna(0.0) + rows.get(name, 0.0)
+        averaged[name] = of_rows.groupby(level=by, sort=False).mean()
     return means, averaged.assign(error=errors.replace(np.inf, np.nan))
 
 
@@ -340,8 +346,8 @@ def paired_error(differences: Sequence[np.ndarray], margin: float = 0.0) -> floa
     ----------
     Q. McNemar, Psychometrika 12 (1947). Added documents: A. Agresti and B. Caffo, The American
     Statistician 54 (2000); D. G. Bonett and R. M. Price, Journal of Educational and Behavioral
-    Statistics 37 (2012). Skewness: E. A. Cornish and R. A. Fisher, Revue de l'Institut International
-    de Statistique 5 (1938).
+    Statistics 37 (2012). Skewness: E. A. Cornish and R. A. Fisher, Revue de l'Institut
+    International de Statistique 5 (1938).
     """
     n_domains = len(differences)
     excess = fmean(float(domain.mean()) for domain in differences) - margin
