@@ -3,8 +3,9 @@
 An experiment without units makes a statement about its own rows, as a paper's table does. A row has
 two errors: that of the random starts, from the differences by seed, and that of the scored
 documents, from the differences by document (`paired_error`), if it is known. Their variances add.
-An error that is not known is not 0: seeds that all give the same difference show no error, and
-without that of the documents nothing is decided. docs/decisions/claims.md has the reasons.
+An error that is not known is not 0: seeds that all give the same difference show no error, so s of
+them give p ≥ 2⁻ˢ, and without the error of the documents nothing is decided.
+docs/decisions/claims.md has the reasons.
 
 The mean of all rows has the same two errors: that of the rows' means by seed, and the mean of the
 rows' document errors, which no standard error of the mean exceeds, whatever documents the rows
@@ -21,6 +22,8 @@ no run of this seed. Its column NO_SEED is for two methods that take none. `rows
 
 error
     The standard error that the choice of documents causes, NaN if it is not known.
+unseen_error, unseen_for, unseen_against
+    Of a mean over rows: what is assumed for those whose seeds show no error, see `average`.
 exact_for, exact_against
     Exact p over the documents, for the claim and against it; NaN if only the error is known.
 documents
@@ -80,8 +83,10 @@ def one_sided_p(
     Over the seeds it is a paired t-test, over the documents an exact or else a normal test. If both
     errors are known, a third test has the sum of both variances and Welch's degrees of freedom:
     with errors of one size, each of the two tests alone could hold for 1 in 10 untrue claims at the
-    level of 5 per cent. The largest p decides; it is 1 if none is known. With k documents it is at
-    least 2⁻ᵏ, as over units. Arguments and values are arrays of one shape, or numbers.
+    level of 5 per cent. Several seeds that show no spread have the sign test, p = 2⁻ⁿ: a method
+    that ends in one of two solutions gives equal seeds as often. The largest p decides; it is 1 if
+    neither error is known. With k documents it is at least 2⁻ᵏ, as over units. Arguments and values
+    are arrays of one shape, or numbers.
 
     Parameters
     ----------
@@ -89,8 +94,8 @@ def one_sided_p(
         Mean of the differences by seed, its standard error, NaN if it is not known, and the number
         of seeds.
     has_seeds
-        False if neither method takes a seed. The p over the seeds is NaN without seeds, and for
-        several seeds that show no spread. With a single seed it is 1.
+        False if neither method takes a seed; the p over the seeds is then NaN. With a single seed
+        it is 1.
     error
         Standard error that the choice of documents causes; NaN if it is not known.
     exact
@@ -104,15 +109,17 @@ def one_sided_p(
         np.asarray(number, float) for number in (mean, spread, n, error, exact, documents)
     )
     with np.errstate(divide="ignore", invalid="ignore"):
-        single = np.where((n == 1) & np.asarray(has_seeds), 1.0, np.nan)
-        p_seeds = np.where(spread > 0, stdtr(n - 1, -mean / spread), single)
+        of_signs = np.where((n > 1) & (mean > 0), np.exp2(-n), 1.0)
+        p_seeds = np.where(np.asarray(has_seeds), of_signs, np.nan)
+        p_seeds = np.where(spread > 0, stdtr(n - 1, -mean / spread), p_seeds)
         p_documents = np.where(error > 0, ndtr(-mean / error), np.nan)
         p_documents = np.where(np.isnan(exact), p_documents, exact)
         variance = spread**2 + error**2
         p_both = stdtr((n - 1) * (variance / spread**2) ** 2, -mean / np.sqrt(variance))
         p_both = np.where((spread > 0) & (error > 0), p_both, np.nan)
     largest = np.fmax(np.fmax(p_seeds, p_documents), p_both)
-    largest = np.where(np.isnan(largest), 1.0, np.fmax(largest, np.exp2(-documents)))
+    known = (spread > 0) | ~np.isnan(p_documents)
+    largest = np.where(known, np.fmax(largest, np.exp2(-documents)), 1.0)
     return largest, p_seeds, p_documents
 
 
@@ -171,14 +178,14 @@ def paired_tests(differences: pd.DataFrame, rows: pd.DataFrame, matters: float) 
         against_documents, NaN if they are not known.
     """
     mean, n = differences.mean(axis=1), differences.count(axis=1)
-    spread = seeds_error(differences)
+    spread = seeds_error(differences) + rows.get("unseen_error", 0.0)
     has_seeds = differences.drop(columns=NO_SEED, errors="ignore").notna().any(axis=1)
     undecided = rows["identical"] | (mean.abs() < matters)
     tests = rows.assign(mean=mean, n=n)
     for side, sign in SIDES.items():
         p, seeds, documents = one_sided_p(
-            sign * mean, spread, n, has_seeds, rows["error"], rows[f"exact_{side}"],
-            rows["documents"],
+            sign * mean - rows.get(f"unseen_{side}", 0.0), spread, n, has_seeds, rows["error"],
+            rows[f"exact_{side}"], rows["documents"],
         )  # fmt: skip
         p = np.where(undecided, 1.0, p)
         tests[f"{side}_p"] = p
@@ -190,8 +197,7 @@ def paired_tests(differences: pd.DataFrame, rows: pd.DataFrame, matters: float) 
 def seeds_error(differences: pd.DataFrame) -> pd.Series:
     """Return the standard error of the mean over the seeds of each row; NaN if it is not known.
 
-    It is not known for a single difference, nor if all are the same: then the seeds may be without
-    effect, and are one run.
+    It is not known for a single difference, nor if all are the same.
     """
     same = differences.max(axis=1) - differences.min(axis=1) <= ROUNDING
     return differences.sem(axis=1).mask(same)
@@ -203,8 +209,11 @@ def average(
     """Return both frames for the mean over several rows.
 
     The mean is by seed, for the seeds that all rows have. Without such a seed there is a single
-    difference, and also if a row has no known error. Rows may share documents, so the error is the
-    mean of their errors, and the number of documents is the largest one.
+    difference. A row of equal seeds has an error over the seeds that is not seen. If other rows
+    show theirs, it counts as if it had the largest of them, not independent of theirs, and a
+    difference of exactly 0 on the side that is tested, if it is ahead there. Rows may share
+    documents, so the error is the mean of their errors, and the number of documents is the largest
+    one.
 
     Parameters
     ----------
@@ -216,12 +225,16 @@ def average(
     groups = rows.groupby(level=by, sort=False)
     by_seed = differences.drop(columns=NO_COMMON_SEED, errors="ignore")
     seeds = by_seed.groupby(level=by, sort=False)
-    unknown = seeds_error(differences).isna() & rows["error"].isna()
-    known = ~unknown.groupby(level=by, sort=False).any()
-    in_common = seeds.count().eq(groups.size(), axis=0).mul(known, axis=0)
+    in_common = seeds.count().eq(groups.size(), axis=0)
     means = seeds.mean().where(in_common)
     of_means = differences.mean(axis=1).groupby(level=by, sort=False).mean()
     means[NO_COMMON_SEED] = of_means.mask(in_common.any(axis=1))
+    of_row, seen = differences.mean(axis=1), seeds_error(differences)
+    largest = seen.groupby(level=by, sort=False).transform("max")
+    unseen = {"unseen_error": largest} | {
+        f"unseen_{side}": (sign * of_row).clip(lower=0).where(largest.notna())
+        for side, sign in SIDES.items()
+    }
     # pandas ignores NaN in a mean, but the mean is unknown if the error of one row is.
     errors = rows["error"].fillna(np.inf).groupby(level=by, sort=False).mean()
     averaged = groups.agg(
@@ -229,6 +242,9 @@ def average(
     )
     for exact in ("exact_for", "exact_against"):  # no exact test is known for a mean over rows
         averaged[exact] = groups[exact].first().where(groups.size() == 1)
+    for name, assumed in unseen.items():
+        of_rows = assumed.where(seen.isna()).fillna(0.0) + rows.get(name, 0.0)
+        averaged[name] = of_rows.groupby(level=by, sort=False).mean()
     return means, averaged.assign(error=errors.replace(np.inf, np.nan))
 
 
@@ -307,32 +323,50 @@ def paired_error(differences: Sequence[np.ndarray], margin: float = 0.0) -> floa
     """Return the standard error of a mean difference that the choice of documents causes.
 
     For two methods that are right or wrong, b documents for the first and c for the second one, it
-    makes the test McNemar's with two documents added for each method: z = (b − c) / √(b + c + 4).
-    So the error is never 0, and the test holds its level from one document on.
+    is that of McNemar's z = (b − c) / √(b + c), with two documents added for each method, so it is
+    never 0: z = (b − c) / √(b + c + 4). With a margin the variance is the one that a mean has which
+    equals the margin: such a mean needs at least a share of |margin| documents that differ, and
+    those that the sample lacks are added.
+
+    Differences are not symmetric about a margin, nor are means over seeds, so one document may move
+    the mean farther to one side than all others together. The error is widened for the largest such
+    skewness, by a Cornish–Fisher term of two documents: z + a (z² − 1) is the ratio of the mean to
+    the error before, with a = d / (3 error), where one document is worth d.
 
     Parameters
     ----------
     differences
         A vector (n,) for each domain, with a value from −1 to 1 for each document: the share of
         seeds in which the first method is right less that of the second one. Domains weigh equally
-        and share no document.
+        and share no document. They also share the added documents.
     margin
-        What the mean difference is tested to exceed. The variance is that about the margin; that of
-        a mean which equals the margin, if it is larger.
+        What the mean difference is tested to exceed.
 
     References
     ----------
     Q. McNemar, Psychometrika 12 (1947). Added documents: A. Agresti and B. Caffo, The American
     Statistician 54 (2000); D. G. Bonett and R. M. Price, Journal of Educational and Behavioral
-    Statistics 37 (2012).
+    Statistics 37 (2012). Skewness: E. A. Cornish and R. A. Fisher, Revue de l'Institut
+    International de Statistique 5 (1938).
     """
+    n_domains = len(differences)
     excess = fmean(float(domain.mean()) for domain in differences) - margin
-    about_margin = excess**2 + max(0.0, 2 * margin * excess)
-    variances = [
-        ((domain.var() + about_margin) * len(domain) + 2 * ADDED_DOCUMENTS) / len(domain) ** 2
-        for domain in differences
-    ]
-    return math.sqrt(sum(variances)) / len(variances)
+    differ = fmean(float(np.abs(domain).mean()) for domain in differences)
+    at_margin = max(0.0, 2 * margin * excess + max(0.0, abs(margin) - differ))
+    squares = 0.0
+    for domain in differences:
+        n = len(domain)
+        if n_domains > 1 and n > 1:  # domains have means of their own
+            variance = float(domain.var(ddof=1)) + excess**2
+        else:
+            variance = float(((domain - margin) ** 2).mean())
+        squares += ((variance + at_margin) * n + 2 * ADDED_DOCUMENTS / n_domains) / n**2
+    error = math.sqrt(squares) / n_domains
+    of_one = 1 / (n_domains * min(map(len, differences)))
+    ratio, a = abs(excess) / error, of_one / (3 * error)
+    if ratio > 1:
+        error = abs(excess) * 2 * a / (math.sqrt(1 + 4 * a * (ratio + a)) - 1)
+    return error
 
 
 def binomial_p(right: float, n: int, p: float) -> tuple[float, float]:

@@ -6,8 +6,9 @@ on some row holds if one row's test is significant; it fails if every row shows 
 claim on most rows holds if the tests of more than half of the rows are significant. A claim on
 their average holds if the test of the mean is significant. If the rows have units, both are tested
 over the units. Where one of several tests is enough, they share the significance level. A
-difference that is smaller than what matters, one without a known error (a single run, or seeds that
-show no spread), one on fewer than five documents, and one between identical columns decide nothing.
+difference that is smaller than what matters, one without a known error (a single run), one on fewer
+than five documents, one of fewer than five equal seeds, and one between identical columns decide
+nothing.
 Otherwise, or if runs are missing, the claim is undetermined.
 """
 
@@ -202,7 +203,7 @@ class ScaledRow:
             The columns error, exact_for, exact_against and documents, see `stats`.
         """
         counts = [self.documents(cell) for cell in (ours, theirs) if cell.records]
-        n = min((max(documents, default=0) for documents in counts), default=0) or math.nan
+        n = min(map(sum, counts), default=0) or math.nan
         error, exact = math.sqrt(ours.variance + theirs.variance), (math.nan, math.nan)
         right, other = (
             _mean([cell.right.get(seed, cell.right.get(None, {})) for seed in by_seed])
@@ -442,7 +443,7 @@ def _lines(
         else:
             label = f"{column} at {_span_text(predicate.x)}"
             points = list(row.at(column, predicate.x).values())
-            low, high = _least_favourable(points, predicate.within)
+            low, high = _least_favourable(row, points, predicate.within)
             line = row.pair(label, low, high, margin)
             line["n_pairs"] = max(1, math.perm(len(points), 2))
             # The method and the documents are the same at every x, so an error of independent
@@ -463,10 +464,11 @@ def _margin(claim: Claim) -> float:
             return -within
 
 
-def _least_favourable(points: Sequence[Cell], within: float) -> tuple[Cell, Cell]:
+def _least_favourable(row: ScaledRow, points: Sequence[Cell], within: float) -> tuple[Cell, Cell]:
     """Return the pair of points, low and high, of a stable column with the smallest p against it.
 
-    It may differ from the pair of the lowest and the highest mean.
+    It may differ from the pair of the lowest and the highest mean. Points without a spread over the
+    seeds are tested by the documents, as in `stats.one_sided_p`.
     """
     from scipy.special import ndtr, stdtr
 
@@ -476,13 +478,19 @@ def _least_favourable(points: Sequence[Cell], within: float) -> tuple[Cell, Cell
     gaps = values[:, None] - values + within
     mean, spread = gaps.mean(axis=-1), gaps.std(axis=-1) / math.sqrt(max(seeds - 1, 1))
     variance = np.array([point.variance for point in complete])
-    documents = np.sqrt(variance[:, None] + variance)
-    # Seeds without spread show no error: points too far apart are then tested by the documents, if
-    # these are known, and other points come last, first those of the lowest and the highest mean.
+    documents, equal = np.sqrt(variance[:, None] + variance), spread <= ROUNDING
+    for i, j in np.argwhere(equal & ~np.eye(len(complete), dtype=bool)):
+        low, high = complete[i], complete[j]
+        if low.right and high.right:  # the same documents
+            gap = dict.fromkeys(low.by_seed, float(mean[i, j]))
+            documents[i, j] = row.document_error(low, high, gap, -within)["error"]
+    # A pair without a known error has p = 0.5, so it comes before all that are close enough.
     with np.errstate(divide="ignore", invalid="ignore"):
         by_documents = np.where(documents > 0, ndtr(mean / documents), 0.5)
-        p = np.where(spread > ROUNDING, stdtr(seeds - 1, mean / spread), by_documents)
-    p[(spread <= ROUNDING) & (mean > 0)] = 2.0
+        if seeds > 1:
+            by_documents = by_documents.clip(2.0**-seeds, 1 - 2.0**-seeds)
+        p = np.where(equal, by_documents, stdtr(seeds - 1, mean / spread))
+    np.fill_diagonal(p, 2.0)  # no pair
     p[np.isnan(mean)] = -1.0  # values without a logarithm make the test incomplete
     least = np.lexsort((mean.ravel(), p.ravel()))[0]
     low, high = (complete[i] for i in np.unravel_index(least, p.shape))
@@ -533,6 +541,11 @@ def _undecided(rows: pd.DataFrame, result: ClaimResult) -> str:
         return ""
     no_error = (rows["for_p"] == 1) & (rows["against_p"] == 1) & ~rows["identical"]
     no_error &= rows["mean"].abs() >= result.matters
+    p_equal = np.exp2(-rows["n"])
+    equal = (rows["n"] > 1) & (rows[["for_seeds", "against_seeds"]].min(axis=1) == p_equal)
+    equal &= p_equal > ALPHA
+    if _extent(result.claim) == "average":  # a row without an error has that of the others
+        no_error, equal = no_error & no_error.all(), equal & equal.all()
     where = "" if no_error.all() else f", on {no_error.sum()} of {len(rows)} rows"
     if (no_error & (rows["n"] > 1)).any():
         return f"All seeds give the same difference, so no error is known{where}"
@@ -540,8 +553,13 @@ def _undecided(rows: pd.DataFrame, result: ClaimResult) -> str:
         return f"No error is known for a single run{where}"
     n = rows["documents"].agg("min" if _extent(result.claim) == "every" else "max")
     documents = "1 document" if n == 1 else f"{n:.0f} documents"
-    too_few = f"On {documents} p ≥ {2.0**-n:.3g}, which decides nothing"
-    return too_few if 2.0**-n > ALPHA else ""
+    if 2.0**-n > ALPHA:
+        return f"On {documents} p ≥ {2.0**-n:.3g}, which decides nothing"
+    if equal.any():
+        where = "" if equal.all() else f", on {equal.sum()} of {len(rows)} rows"
+        n = rows.loc[equal, "n"].min()
+        return f"{n} equal seeds give p ≥ {2.0**-n:.3g}, which decides nothing{where}"
+    return ""
 
 
 def identical(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
