@@ -28,6 +28,9 @@ exact_for, exact_against
     Exact p over the documents, for the claim and against it; NaN if only the error is known.
 documents
     Number of scored documents, NaN if it is not known or if costs are compared.
+least_error
+    Of measures without a known error of the documents, what one document can change; else 0. It
+    adds to the error over the seeds, which may be equal by chance.
 identical
     True if the two methods have the same values on every row of the experiment.
 n_pairs
@@ -178,7 +181,8 @@ def paired_tests(differences: pd.DataFrame, rows: pd.DataFrame, matters: float) 
         against_documents, NaN if they are not known.
     """
     mean, n = differences.mean(axis=1), differences.count(axis=1)
-    spread = seeds_error(differences) + rows.get("unseen_error", 0.0)
+    spread = np.hypot(seeds_error(differences), rows.get("least_error", 0.0))
+    spread = spread + rows.get("unseen_error", 0.0)
     has_seeds = differences.drop(columns=NO_SEED, errors="ignore").notna().any(axis=1)
     undecided = rows["identical"] | (mean.abs() < matters)
     tests = rows.assign(mean=mean, n=n)
@@ -245,6 +249,8 @@ def average(
     for name, assumed in unseen.items():
         of_rows = assumed.where(seen.isna()).fillna(0.0) + rows.get(name, 0.0)
         averaged[name] = of_rows.groupby(level=by, sort=False).mean()
+    if "least_error" in rows:
+        averaged["least_error"] = groups["least_error"].mean()
     return means, averaged.assign(error=errors.replace(np.inf, np.nan))
 
 

@@ -228,6 +228,7 @@ class ScaledRow:
             "exact_for": exact[0],
             "exact_against": exact[1],
             "documents": n,
+            "least_error": 0.0 if error > 0 or math.isnan(n) else self.scale_max / n,
         }
 
     def documents(self, cell: Cell) -> list[int]:
