@@ -184,7 +184,9 @@ def observations(experiment: Experiment, records: Records) -> list[Observation]:
         If a run was not scored on the domain that its row shows.
     """
     lines, planned = [], list(experiment.runs())
-    columns = table_columns(experiment)
+    shown_as: dict[str, list[tuple[str, str]]] = {}
+    for label, name, choose in table_columns(experiment):
+        shown_as.setdefault(name, []).append((label, choose))
     runs = [each.run for each in planned]
     suite = experiment.suite_columns
     current = policy.with_outdated(
@@ -199,7 +201,7 @@ def observations(experiment: Experiment, records: Records) -> list[Observation]:
         outdated = next((r.reason for _, _, r in cell if grid and r.status == "outdated"), "")
         if outdated:
             cell = [(x, run, _outdated(record, outdated)) for x, run, record in cell]
-        for label, _, choose in (c for c in columns if c[1] == name):
+        for label, choose in shown_as[name]:
             shown = _chosen([record for _, _, record in cell], choose)
             for x, run, record in cell:
                 setting = ", ".join(f"{key}={parameter(run.params[key])}" for key in grid)
