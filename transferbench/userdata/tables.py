@@ -268,7 +268,7 @@ def _csv(
             )
             joins += " each" if several else ""
             lost = sum(last - first for first, last in joined)
-            joins += f", and {counted(lost, 'row')} {'is' if lost == 1 else 'are'} lost"
+            joins += f"; {counted(lost, 'row')} {'is' if lost == 1 else 'are'} lost"
             warn(f"{path}: {joins}; {remedy}; if they enclose a value, use --quoting minimal")
     return table.frame(path, start), dialect
 
