@@ -351,7 +351,8 @@ def test_ordinary_code_is_traced(beside):
         "\nimport os, sys\nhere = os.path.join(sys.prefix, 'a')\nmodule = sys.modules[__name__]\n"
         "def late(model):\n    import zz_not_installed\n    model.eval()\n    eval('1')\n"
         "    model.compile()\n    late.__doc__ = 'late'\n"
-        "import importlib.metadata, json, pickle, re\nversion = importlib.metadata.version('numpy')\n"
+        "import importlib.metadata, json, pickle, re\n"
+        "version = importlib.metadata.version('numpy')\n"
         "text = json.loads(json.dumps('1')), pickle.dumps(1), re.compile('a'), model_load\n",
     )
     (beside / "tests.py").write_text("exec(open('a').read())\n")  # nothing imports it

@@ -394,7 +394,7 @@ class _CsvTable:
             For the first row that is no CSV, has another number of columns than the header, or is
             another header.
         """
-        csv.field_size_limit(dialects.MAX_LINE)
+        limit = csv.field_size_limit(dialects.MAX_LINE)
         lines.seek(0)
         delimiter = dialect.delimiter
         reader: Any = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -435,6 +435,8 @@ class _CsvTable:
                     spans[last] = first, last
         except csv.Error:
             raise _CsvError.of_lines(lines, delimiter, last + 1, reader.line_num) from None
+        finally:
+            csv.field_size_limit(limit)
         return cls(header, rows, spans, blank, repeated)
 
     def frame(self, path: Path, start: int) -> pd.DataFrame:
