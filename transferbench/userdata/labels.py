@@ -36,7 +36,7 @@ NOTATION = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*)|,([0-9]{1,2}))?(?:e([+-]?[0
 #: A whole number with separators of thousands.
 THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:([.,'_])[0-9]{3})(?:\1[0-9]{3})*")
 #: Signs that join words, one of which ends or begins with a letter.
-JOINTS = re.compile(r"(?<=[^\W\d_])[-_.]+(?=[^\W_])|(?<=[^\W_])[-_.]+(?=[^\W\d_])")
+JOINTS = re.compile(r"(?<=[^\W\d_])[-_]+(?=[^\W_])|(?<=[^\W_])[-_]+(?=[^\W\d_])")
 #: A code of a section or an industry, such as 1.10, which is another one than 1.1.
 CODE = re.compile(r"(0?[1-9][0-9]*)\.[1-9][0-9]*")
 #: Codes with the same first number in one file, from which they are no decimal numbers.
@@ -160,7 +160,7 @@ def _folded(text: str) -> str:
 
 
 def _joined(text: str) -> str:
-    """Return a text without hyphens, underscores and dots between words, as in very-good."""
+    """Return a text without hyphens and underscores between words, as in very-good."""
     return JOINTS.sub("", text)
 
 
