@@ -239,7 +239,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         """
         if np.ma.is_masked(y):
             raise ValueError(
-                f"y has {np.ma.count_masked(y)} masked labels; leave them out to score"
+                f"y has {np.ma.getmaskarray(y).sum()} masked labels; leave them out to score"
             )
         return float(super().score(X, y, sample_weight))
 

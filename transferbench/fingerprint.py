@@ -262,9 +262,9 @@ def _imported(tree: ast.AST) -> tuple[list[Import], str]:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 name, used = alias.name, alias.asname or alias.name.split(".")[0]
-                first = name if alias.asname else used
-                kind = "reflected" if first in _REFLECTED else "pickles"
-                if first in _REFLECTED | _PICKLES or name.split(".")[0] in _PICKLES:
+                module = name if alias.asname else used
+                kind = "reflected" if module in _REFLECTED else "pickles"
+                if module in _REFLECTED | _PICKLES or name.split(".")[0] in _PICKLES:
                     named[kind].add(used)
                 named["sys"] |= {used} if name == "sys" else set()
     for node in ast.walk(tree):
@@ -321,7 +321,8 @@ def _imported(tree: ast.AST) -> tuple[list[Import], str]:
                 if attr in _LOADING:
                     hidden.append((node.lineno, f"loads objects by {name}"))
             case ast.Attribute(attr="read_pickle") | ast.keyword(arg="allow_pickle"):
-                hidden.append((node.lineno, "loads objects of a pickle"))
+                if not (isinstance(node, ast.keyword) and ast.unparse(node.value) == "False"):
+                    hidden.append((node.lineno, "loads objects of a pickle"))
             case ast.Attribute(value=ast.Name(name), attr=attr) if name in named["reflected"]:
                 if attr in _RUNNING | {"__dict__", "__getattribute__"}:
                     hidden.append((node.lineno, f"runs code by {attr}"))

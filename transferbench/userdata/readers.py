@@ -317,7 +317,7 @@ def warn_of_numbering(domains: Sequence[Documents]) -> None:
     reference = from_zero or [*sizes][:1]
     for path in [path for path in sizes if path not in reference]:
         expected = np.sum([counts[other] for other in reference], axis=0)
-        documents = sum(sizes[other] for other in reference)
+        total = sum(sizes[other] for other in reference)
         one, other = np.log1p(expected), np.log1p(counts[path])
         with np.errstate(invalid="ignore", divide="ignore"):  # NaN for equal frequencies
             same, *shifts = np.nan_to_num(
@@ -332,13 +332,13 @@ def warn_of_numbering(domains: Sequence[Documents]) -> None:
         clearly_shifted = shifted > max(same, MIN_CORRELATION) + MIN_GAIN
         if from_zero:
             # Counts from 1 reach one feature further. Files numbered alike may differ in that, too.
-            by_chance = (1 - expected[0] / documents) ** sizes[path] >= MIN_CHANCE
+            by_chance = (1 - expected[0] / total) ** sizes[path] >= MIN_CHANCE
             further = counts[path].nonzero()[0].max(initial=0) > expected.nonzero()[0].max()
             few = further and width <= MIN_FEATURES
             is_shifted = (few or not clearly_same) and (
                 not by_chance or further or shifts[0] > same
             )
-            have = f"{expected[0]} of {documents} documents have it in {reference[0]}"
+            have = f"{expected[0]} of {total} documents have it in {reference[0]}"
             why = f"no document has feature 0, but {have}"
         else:
             is_shifted = clearly_shifted and width > MIN_FEATURES
