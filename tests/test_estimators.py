@@ -579,6 +579,50 @@ def test_defaults_follow_the_parameters_that_bound_them():
         TransferClassifier("dtl", k=4, kappa=5).fit(X, y, domain)
 
 
+@pytest.mark.parametrize("mark", ["?", "", " ", "-1", -1, None, float("nan"), "nan"])
+@pytest.mark.filterwarnings("error")
+def test_a_transductive_split_scores_no_placeholder(mark):
+    domain = np.repeat([1, -2], 6)
+    y = np.array(["a", "b"] * 6, dtype=object)
+    y[6:9] = mark
+    ((_, rows),) = TransductiveSplit().split(y, y, domain)
+    assert rows.tolist() == [9, 10, 11]
+    y[6:] = mark
+    with pytest.raises(ValueError, match="no document of a target has a label to score"):
+        next(TransductiveSplit().split(y, y, domain))
+
+
+def test_labels_of_targets_that_no_source_has_are_named():
+    domain = np.repeat([1, -2], 6)
+    y = np.array(["a", "b"] * 5 + ["z", "y"])
+    with pytest.warns(UserWarning, match=r"2 documents of .* no source has \('y', 'z'\) and count"):
+        assert len(next(TransductiveSplit().split(y, y, domain))[1]) == 6
+    y[0] = "?"  # now a class like any other
+    y[-2:] = "?"
+    assert len(next(TransductiveSplit().split(y, y, domain))[1]) == 6
+
+
+def test_blank_labels_of_sources_are_classes_and_masked_ones_are_missing():
+    X, y, domain, _ = small()
+    for label in ("", "?"):
+        with pytest.warns(UserWarning, match=r"the label '[?]?' of .* is a class like any"):
+            TransferClassifier("lr").fit(X, np.where(y == 0, label, "b"), domain)
+    mask = (domain < 0) & (np.arange(len(y)) % 2 == 0)
+    masked = np.ma.array(y, mask=mask)
+    ((_, rows),) = TransductiveSplit().split(X, masked, domain)
+    assert rows.tolist() == np.flatnonzero((domain < 0) & ~mask).tolist()
+    classifier = TransferClassifier("lr").fit(X, masked, domain)
+    assert classifier.classes_.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="masked labels; leave them out"):
+        classifier.score(X, masked)
+    with pytest.raises(ValueError, match=r"NaN or None for .* documents of sources"):
+        TransferClassifier("lr").fit(X, np.ma.array(y, mask=~mask), domain)
+    with pytest.raises(ValueError, match="sample_domain has masked values"):
+        TransferClassifier("lr").fit(X, y, np.ma.array(domain, mask=mask))
+    with pytest.raises(ValueError, match="label_sample has missing values"):
+        TransferClassifier().fit(X, y, domain, label_sample=np.ma.array(domain < 0, mask=mask))
+
+
 def test_a_transductive_split_scores_hidden_labels_of_fitted_documents():
     X, y, _, _ = small()
     domain = np.repeat([1, -2, -5], 20)

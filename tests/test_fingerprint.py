@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 from pathlib import Path
 
@@ -221,6 +222,29 @@ def test_helpers_outside_the_package_count(beside, module, code):
     assert fingerprint.untraced(beside / module) == ""
 
 
+def test_files_that_a_helper_outside_a_package_may_read_count(beside, monkeypatch):
+    module, text = beside / "nearest_mean.py", beside.parent / "zz_space" / "x.txt"
+    edit(module, f"\nimport {HELPER}\nexec('import zz_late')\n")
+    known = [anew(module)]
+    for content in ("1", "2"):
+        text.write_text(content)
+        known.append(anew(module))
+    (beside.parent / "zz_late.py").write_text("SIZE = 1\n")
+    known.append(anew(module))
+    assert len(set(known)) == len(known)
+    (text.parent / "unused.py").write_text("SIZE = 1\n")
+    (text.parent / ".hidden").write_text("1")
+    assert anew(module) == known[-1]
+    for name, most in (("MAX_BESIDE", 0), ("MAX_BYTES_BESIDE", 0)):
+        monkeypatch.setattr(fingerprint, name, most)
+        fingerprint.untraced.cache_clear()
+        assert re.match("part.py may read .* too many|zz_single", fingerprint.untraced(module))
+        monkeypatch.undo()
+        monkeypatch.syspath_prepend(beside.parent)
+    fingerprint.untraced.cache_clear()
+    assert fingerprint.untraced(module) == ""
+
+
 def test_helpers_that_swap_contents_count(beside):
     for name in ("one", "two"):
         folder = beside.parent / f"zz_{name}"
@@ -280,6 +304,30 @@ HIDING = {
     "sys.path": "import sys\nsys.path.insert(0, '/elsewhere')",
     "sys": "import sys as system\nsystem.path += ['/elsewhere']",
     "path": "from sys import path",
+    "resolve_name": "import pkgutil\nSIGN = pkgutil.resolve_name('zz:SIGN')",
+    "resolve_name by another name": "from pkgutil import resolve_name as find\nfind('zz:SIGN')",
+    "exec of an import": "exec('import os; os.run = exec')",
+    "exec by another name": "run = exec",
+    "eval passed on": "found = list(map(eval, ['1']))",
+    "compile passed on": "run = compile",
+    "builtins": "import builtins as b\nrun = b.exec",
+    "from builtins": "from builtins import exec as run",
+    "getattr": "import builtins\ngetattr(builtins, '__imp' + 'ort__')('zz')",
+    "vars": "import builtins\nvars(builtins)['exec']('1')",
+    "getattr of importlib": "import importlib\ngetattr(importlib, 'import_' + 'module')('zz')",
+    "__builtins__": "__builtins__['exec']('1')",
+    "globals": "globals()['__builtins__']",
+    "pickle": "import pickle\nSIGN = pickle.loads(b'')",
+    "from pickle": "from pickle import Unpickler",
+    "dill": "import dill as d\nd.load(open('a', 'rb'))",
+    "marshal": "import marshal\nload = marshal.load",
+    "joblib": "import joblib\nmodel = joblib.load('a.joblib')",
+    "pickle passed on": "import pickle\nload = getattr(pickle, 'lo' + 'ad')",
+    "pandas": "import pandas\npandas.read_pickle('a')",
+    "numpy": "import numpy as np\nnp.load('a.npy', allow_pickle=True)",
+    "__doc__": "SIZE = len(__doc__ or '')",
+    "__doc__ of a function": "def late():\n    'two'\nSIZE = len(late.__doc__)",
+    "source": "import inspect\nSIZE = len(inspect.getsource(inspect))",
     "entry points": "from importlib.metadata import entry_points\nall = entry_points()",
 }
 
@@ -301,7 +349,12 @@ def test_ordinary_code_is_traced(beside):
     edit(
         beside / "nearest_mean.py",
         "\nimport os, sys\nhere = os.path.join(sys.prefix, 'a')\nmodule = sys.modules[__name__]\n"
-        "def late(model):\n    import zz_not_installed\n    model.eval()\n    eval('1')\n",
+        "def late(model):\n    import zz_not_installed\n    model.eval()\n    eval('1')\n"
+        "    model.compile()\n    late.__doc__ = 'late'\n"
+        "import importlib.metadata, json, pickle, re\n"
+        "version = importlib.metadata.version('numpy')\n"
+        "text = json.loads(json.dumps('1')), pickle.dumps(1), re.compile('a')\n"
+        "import numpy as np\nX = np.load('a.npy', allow_pickle=False)\n",
     )
     (beside / "tests.py").write_text("exec(open('a').read())\n")  # nothing imports it
     fingerprint.untraced.cache_clear()

@@ -12,6 +12,7 @@ nonnegative, sparse or dense (an array or a DataFrame), documents × features. E
 """
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral, Number
 from typing import Any, ClassVar, Self
@@ -33,11 +34,14 @@ from transferbench.choose.evidence import QUICK, RECOMMENDED
 from transferbench.choose.fits import plan_fits
 from transferbench.choose.session import Session
 from transferbench.measures import THRESHOLD, normalize_scores
+from transferbench.messages import counted
 from transferbench.problem import Domain, Family, Fit, Problem, Truth, canonical
 from transferbench.userdata.multilabel import fit_in_tasks
 
 #: skada's values: the label of an unlabelled document, the domain of a source.
 MASKED, SOURCE = -1, 1
+#: Labels that stand for none, among targets if no source has them.
+PLACEHOLDERS = {"", "?", "-1", "none", "nan", "na", "<na>", "nat"}
 #: Nearest fitted documents that decide about a new one in several labels.
 NEIGHBOURS = 10
 #: A document is a fitted one if it differs by less than this part of its length. The same document
@@ -226,7 +230,17 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         sample_domain: Any = None,
         allow_source: bool = True,
     ) -> float:
-        """Return the accuracy of `predict` (of several labels: of whole label sets)."""
+        """Return the accuracy of `predict` (of several labels: of whole label sets).
+
+        Raises
+        ------
+        ValueError
+            If y is a masked array with masked labels, which cannot be scored.
+        """
+        if np.ma.is_masked(y):
+            raise ValueError(
+                f"y has {np.ma.getmaskarray(y).sum()} masked labels; leave them out to score"
+            )
         return float(super().score(X, y, sample_weight))
 
     def _transduce(
@@ -359,7 +373,7 @@ class TransferClassifier(TransductiveClassifier):
             For an unknown model or parameter.
         """
         X = self._validated(X, y)
-        y = column_or_1d(np.asarray(y), warn=True)
+        y = column_or_1d(_labels_array(y), warn=True)
         domain = _checked_domains(sample_domain, X, y)
         y = _checked_labels(y, domain)
         unlabelled = (domain >= 0) & (y == MASKED)
@@ -373,7 +387,7 @@ class TransferClassifier(TransductiveClassifier):
         remedy = "fit the documents to label, too, with a negative domain"
         sample = None
         if label_sample is not None:
-            sample = self._sample_of(y, seen, column_or_1d(label_sample).astype(bool))
+            sample = self._sample_of(y, seen, _checked_sample(label_sample))
         confidence = self._transduce("transfer", X, domain, Y, seen, remedy, sample)
         decided = np.eye(confidence.shape[1])[confidence.argmax(axis=1)]
         targets = np.where(seen[:, None], 0, decided)
@@ -496,7 +510,7 @@ class MultiLabelClassifier(TransductiveClassifier):
         """
         X = self._validated(X, y)
         names = getattr(y, "columns", None)
-        y = sp.csr_array(canonical(y)).toarray() if sp.issparse(y) else np.asarray(y)
+        y = sp.csr_array(canonical(y)).toarray() if sp.issparse(y) else _labels_array(y)
         domain = _checked_domains(sample_domain, X, y)
         y = _checked_labels(y, domain)
         y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
@@ -616,6 +630,8 @@ def _checked_domains(sample_domain: Any, X: sp.csr_array, y: Any = None) -> np.n
     """
     if sample_domain is None:
         sample_domain = np.full(X.shape[0], SOURCE)
+    if np.ma.is_masked(sample_domain):
+        raise ValueError("sample_domain has masked values; expected the domain of every document")
     domain = np.asarray(column_or_1d(np.asarray(sample_domain)))
     check_consistent_length(X, y, domain)
     if domain.dtype == object and all(isinstance(d, Integral) for d in domain.tolist()):
@@ -674,10 +690,36 @@ def _by_domain(domain: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         yield d, np.flatnonzero(domain == d)
 
 
+def _labels_array(y: Any) -> np.ndarray:
+    """Return y as an array; masked values are None, which is a missing label."""
+    if not np.ma.is_masked(y):
+        return np.asarray(y)
+    labels = np.array(y.data, dtype=object)
+    labels[np.ma.getmaskarray(y)] = None
+    return labels
+
+
+def _checked_sample(label_sample: Any) -> np.ndarray:
+    """Return label_sample (n,) as bool. Raise ValueError if values are masked or missing."""
+    if np.ma.is_masked(label_sample) or pd.isna(np.asarray(label_sample)).any():
+        raise ValueError("label_sample has missing values; expected True or False everywhere")
+    return np.asarray(column_or_1d(label_sample)).astype(bool)
+
+
+def _is_placeholder(label: object) -> bool:
+    """Return True if a label may stand for none, such as "?"."""
+    return isinstance(label, str) and label.strip().casefold() in PLACEHOLDERS
+
+
 def _checked_labels(y: np.ndarray, domain: np.ndarray) -> np.ndarray:
     """Return y (n,) or (n, c) with −1 for missing values of targets.
 
     Missing are None, NaN and pandas' NA and NaT.
+
+    Warns
+    -----
+    UserWarning
+        If sources have a label such as "" or "?", which is then a class.
 
     Raises
     ------
@@ -692,6 +734,16 @@ def _checked_labels(y: np.ndarray, domain: np.ndarray) -> np.ndarray:
             f"{without[0]}; give them a label, leave them out, or give them a negative domain, "
             "which is a target"
         )
+    if y.ndim == 1:
+        of_sources = [label for label in y[domain >= 0].tolist() if isinstance(label, str)]
+        blank = Counter(label for label in of_sources if label.strip() in ("", "?"))
+        for label, count in blank.items():
+            warnings.warn(
+                f"the label {label!r} of {counted(count, 'document')} of sources is a class like "
+                "any other; if it stands for no label, leave them out or give them a negative "
+                "domain, which is a target.",
+                stacklevel=3,
+            )
     if not missing.any():
         return y
     y = y.copy()
@@ -817,13 +869,20 @@ class TransductiveSplit(BaseCrossValidator):  # type: ignore[misc]
         X
             (n, d), not used.
         y
-            (n,) or (n, c) true labels. Documents whose label is −1 or missing are not scored.
+            (n,) or (n, c) true labels. Documents of targets whose label is missing or −1 are not
+            scored, nor are those with "?", a blank text or another of PLACEHOLDERS, unless a
+            source has that label, too.
         groups
             Another way to give `sample_domain`.
         sample_domain
             (n,) the domain of each document, negative for targets.
         label_sample
             (n,) bool, True for documents whose labels the fit is given; they are not scored.
+
+        Warns
+        -----
+        UserWarning
+            If targets have other labels that no source has: they are scored as errors.
 
         Raises
         ------
@@ -837,12 +896,23 @@ class TransductiveSplit(BaseCrossValidator):  # type: ignore[misc]
                 "sklearn.set_config(enable_metadata_routing=True), or give "
                 "cv=list(TransductiveSplit().split(X, y, domains))"
             )
-        y = y.toarray() if sp.issparse(y) else np.asarray(y)
+        y = y.toarray() if sp.issparse(y) else _labels_array(y)
         domain = _checked_domains(given, y)
         absent = pd.isna(y) | (y == MASKED)
         scored = (domain < 0) & ~(absent if y.ndim == 1 else absent.any(axis=1))
         if label_sample is not None:
-            scored &= ~column_or_1d(label_sample).astype(bool)
+            scored &= ~_checked_sample(label_sample)
+        if y.ndim == 1 and (classes := {*y[(domain >= 0) & ~absent].tolist()}):
+            new = np.array([label not in classes for label in y.tolist()])
+            scored &= ~(new & [_is_placeholder(label) for label in y.tolist()])
+            if other := {*y[scored & new].tolist()}:
+                listed = ", ".join(sorted(map(repr, other))[:5]) + (", …" if len(other) > 5 else "")
+                warnings.warn(
+                    f"TransductiveSplit: {np.sum(scored & new)} documents of targets have labels "
+                    f"that no source has ({listed}) and count as errors; give them None if these "
+                    "stand for no label",
+                    stacklevel=2,
+                )
         if not scored.any():
             raise ValueError("TransductiveSplit: no document of a target has a label to score")
         for _, rows in _by_domain(np.where(scored, domain, 0)):

@@ -5,12 +5,12 @@ others. For a plug-in in a package it also covers, with names,
 
 - every file of that package
 - what the module imports, directly or through others, from a folder where nothing is installed:
-  every file of such a package, or a module that is in none
+  every file of such a package, or a module that is in none and the other files in its folder
 - versions of installed packages that it imports, except those that every record has
 
 Imports are read in the code, which is not run. What cannot be read there makes a plug-in untraced,
 see `untraced`. Imports of a single-file plug-in are not followed. Finished runs of both count as
-outdated, see `runs.policy`. Files that code opens outside its package are not seen.
+outdated, see `runs.policy`. Files that code opens in other folders are not seen.
 
 A change that changes no result still changes fingerprints. `make restamp` proves that the new code
 equals the earlier, see `restamp`; runs of the earlier code then stay current.
@@ -71,7 +71,8 @@ def untraced(path: Path) -> str:
     """Return why the fingerprint of a module does not cover all its code; "" if it does.
 
     It does not for a plug-in without a package, and where a plug-in imports by a computed name,
-    runs code of a text or of a file, changes `sys.path`, or has a link to a folder.
+    runs code of a text or of a file, unpickles, reads docstrings or source code, changes
+    `sys.path`, has a link to a folder, or a helper with too many other files in its folder.
 
     Parameters
     ----------
@@ -126,6 +127,21 @@ class _Plugin:
             elif file.is_file() and "__pycache__" not in inside.parts:
                 self.files[file] = f"{name}/{inside.as_posix()}"
 
+    def _add_beside(self, module: Path, name: str) -> None:
+        """Add the files beside a module of no package that are no code: it may read them."""
+        others = [
+            file
+            for file in module.parent.iterdir()
+            if file.suffix not in (".py", ".pyc") and file.name[0] != "." and file.is_file()
+        ]
+        size = sum(file.stat().st_size for file in others)
+        if len(others) > MAX_BESIDE or size > MAX_BYTES_BESIDE:
+            why = f"{module.name} may read the other files in its folder, which are too many"
+            self.untraced = self.untraced or why
+        else:
+            for file in others:
+                self.files.setdefault(file, f"{name}/{file.name}")
+
     def _follow(self, file: Path) -> None:
         """Add what a module imports."""
         try:
@@ -166,6 +182,8 @@ class _Plugin:
                 file = Path(spec.origin).resolve()
                 if file not in self.files and file.name == "__init__.py":
                     self._add_package(file.parent, path)
+                elif file not in self.files and not (file.parent / "__init__.py").is_file():
+                    self._add_beside(file, path)
                 self.files.setdefault(file, path)
                 self._waiting.append(file)
             if not below or spec.submodule_search_locations is None:
@@ -176,6 +194,17 @@ class _Plugin:
 
 #: Modules whose versions every record has.
 RECORDED_LIBRARIES = {"numpy", "scipy", "sklearn", "sparse_dot_topn", "skada", "ot"}
+#: Most other files in the folder of a helper, and their bytes, that count with it.
+MAX_BESIDE, MAX_BYTES_BESIDE = 100, 10 * 2**20
+#: Built-in functions by which code runs or imports what it does not show.
+_RUNNING = {"exec", "eval", "compile", "__import__"}
+#: Modules whose functions may be found by a computed name.
+_REFLECTED = {"builtins", "importlib"}
+#: Modules that load objects, whose code is elsewhere, and their functions.
+_PICKLES = {"pickle", "_pickle", "cPickle", "dill", "cloudpickle", "marshal", "joblib", "shelve"}
+_LOADING = {"load", "loads", "Unpickler", "_load", "_loads", "_Unpickler", "open", "Shelf"}
+#: Names by which code reads docstrings and comments, which fingerprints leave out.
+_READING = {"__doc__", "getdoc", "getcomments", "getsource", "getsourcelines", "get_docstring"}
 #: Names of functions that import a module by its name.
 _IMPORTING = {"import_module", "__import__"}
 #: Names by which code imports or runs what a name in the code does not show.
@@ -183,7 +212,16 @@ _HIDING = {
     *("run_path", "run_module", "spec_from_file_location", "spec_from_loader", "exec_module"),
     *("SourceFileLoader", "SourcelessFileLoader", "ExtensionFileLoader", "load_module"),
     *("load_source", "find_module", "find_loader", "zipimporter", "entry_points"),
-    *("iter_entry_points", "addsitedir", "extend_path", "meta_path", "path_hooks", "__path__"),
+    *(
+        "resolve_name",
+        "__builtins__",
+        "iter_entry_points",
+        "addsitedir",
+        "extend_path",
+        "meta_path",
+        "path_hooks",
+        "__path__",
+    ),
 }
 
 
@@ -217,32 +255,79 @@ def _imported(tree: ast.AST) -> tuple[list[Import], str]:
     """
     imported: list[Import] = []
     hidden: list[tuple[int, str]] = []
-    called: set[ast.AST] = set()  # functions whose argument shows what they import
-    systems = {"sys"}
+    called: set[ast.AST] = set()  # names whose use shows what they import or run
+    named = {"sys": {"sys"}, "reflected": set[str](), "pickles": set[str]()}
+    owners = {node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                name, used = alias.name, alias.asname or alias.name.split(".")[0]
+                module = name if alias.asname else used
+                kind = "reflected" if module in _REFLECTED else "pickles"
+                if module in _REFLECTED | _PICKLES or name.split(".")[0] in _PICKLES:
+                    named[kind].add(used)
+                named["sys"] |= {used} if name == "sys" else set()
     for node in ast.walk(tree):
         match node:
             case ast.Import():
                 imported += [Import(0, alias.name) for alias in node.names]
-                systems |= {alias.asname or "" for alias in node.names if alias.name == "sys"}
             case ast.ImportFrom():
                 module, found = node.module or "", [alias.name for alias in node.names]
                 imported += [Import(node.level, module, name.strip("*")) for name in found]
-                loose = {a.name for a in node.names if a.asname} & _IMPORTING
-                if loose or (module == "sys" and {"path", "meta_path"} & {*found}):
+                loose = {a.name for a in node.names if a.asname} & (_IMPORTING | _HIDING)
+                if (
+                    loose
+                    or (module == "sys" and {"path", "meta_path"} & {*found})
+                    or (module == "builtins" and _RUNNING & {*found})
+                ):
                     hidden.append((node.lineno, "imports by another name"))
+                if node.level == 0 and module.split(".")[0] in _PICKLES and _LOADING & {*found}:
+                    hidden.append((node.lineno, f"loads objects by {module}"))
+                if _READING & {*found}:
+                    hidden.append((node.lineno, "reads docstrings or source code"))
             case ast.Call(func=ast.Name("exec" | "eval" as name), args=[code, *_]):
-                if not isinstance(code, ast.Constant):
+                called.add(node.func)
+                try:
+                    text = code.value if isinstance(code, ast.Constant) else None
+                    inner = _imported(ast.parse(text.strip())) if isinstance(text, str) else None
+                except (SyntaxError, ValueError):  # it fails
+                    inner = [], ""
+                if inner is None or inner[1]:
                     hidden.append((node.lineno, f"runs code by {name}"))
+                else:
+                    imported += inner[0]
+            case ast.Call(func=ast.Name("compile")):
+                called.add(node.func)  # what it returns is run by `exec`
             case ast.Call(func=ast.Name(name) | ast.Attribute(attr=name)) if name in _IMPORTING:
                 if constant := _constant_import(node):
                     imported.append(constant)
                     called.add(node.func)
+            case ast.Constant(value=str(name)) if name in _IMPORTING | {"__builtins__"}:
+                hidden.append((node.lineno, f"imports by {name}"))
             case ast.Name(name) | ast.Attribute(attr=name) if name in _IMPORTING | _HIDING:
                 if node not in called:
                     what = "a computed name" if name in _IMPORTING else name
                     hidden.append((node.lineno, f"imports by {what}"))
-            case ast.Attribute(value=ast.Name(name), attr="path") if name in systems:
+            case ast.Name(name, ctx=ast.Load()) if name in _RUNNING and node not in called:
+                hidden.append((node.lineno, f"runs code by {name}"))
+            case ast.Name(name) | ast.Attribute(attr=name) if name in _READING:
+                if isinstance(node.ctx, ast.Load):
+                    hidden.append((node.lineno, f"reads docstrings or source code by {name}"))
+            case ast.Name(name) if name in named["reflected"] and node not in owners:
+                hidden.append((node.lineno, f"may find functions of {name} by computed names"))
+            case ast.Attribute(value=ast.Name(name), attr="path") if name in named["sys"]:
                 hidden.append((node.lineno, "uses sys.path"))
+            case ast.Attribute(value=ast.Name(name), attr=attr) if name in named["pickles"]:
+                if attr in _LOADING:
+                    hidden.append((node.lineno, f"loads objects by {name}"))
+            case ast.Attribute(attr="read_pickle") | ast.keyword(arg="allow_pickle"):
+                if not (isinstance(node, ast.keyword) and ast.unparse(node.value) == "False"):
+                    hidden.append((node.lineno, "loads objects of a pickle"))
+            case ast.Attribute(value=ast.Name(name), attr=attr) if name in named["reflected"]:
+                if attr in _RUNNING | {"__dict__", "__getattribute__"}:
+                    hidden.append((node.lineno, f"runs code by {attr}"))
+            case ast.Name(name) if name in named["pickles"] and node not in owners:
+                hidden.append((node.lineno, f"may load objects by {name}"))
     first = min(hidden, default=None)
     return imported, f"{first[0]} {first[1]}" if first else ""
 

@@ -6,6 +6,7 @@ import csv
 import re
 import warnings
 
+import pandas as pd
 import pytest
 from user_documents import sentences, write_csv, write_jsonl
 
@@ -13,7 +14,7 @@ from transferbench.errors import UserError
 from transferbench.userdata.dialect import Dialect
 from transferbench.userdata.documents import ReadOptions
 from transferbench.userdata.readers import read
-from transferbench.userdata.tables import numbers
+from transferbench.userdata.tables import numbers, read_table
 
 
 @pytest.fixture
@@ -73,6 +74,82 @@ def test_tabs_are_read_without_quoting_if_only_that_makes_each_line_a_row(open_f
         ), warning
         assert (len(documents), documents.dialect.quoted) == (60, False)
         assert documents.content[10].startswith('"')
+
+
+#: Columns of tables whose texts have stray quotes: a heading, and the cells of row i around a text.
+AROUND = {
+    "blank": ("text label", lambda i, text: [text, ""]),
+    "blank first": ("label text", lambda i, text: ["", text]),
+    "user": ("user text", lambda i, text: [f"user {i * 7 % 50}", text]),
+    "0 or 1": ("text label", lambda i, text: [text, f"{i % 2}"]),
+    "1 to 5": ("label text", lambda i, text: [f"{i % 5 + 1}", text]),
+    "partly": ("text label", lambda i, text: [text, "ham" if i % 5 == 0 else ""]),
+    "any": ("title text", lambda i, text: [" ".join(["The house"] * (i * i % 7 + 1)) + "!", text]),
+}
+#: Rows where a quote opens, and where it closes.
+PAIRS = {"next": ([10], [11]), "ten": ([*range(0, 60, 6)], [*range(2, 60, 6)]),
+         "all": ([*range(0, 60, 3)], [*range(2, 60, 3)])}  # fmt: skip
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("pairs", PAIRS)
+@pytest.mark.parametrize("delimiter", [",", "\t"])
+@pytest.mark.parametrize("quoted", [False, True])
+def test_stray_quotes_are_named_however_many_there_are(open_file, around, pairs, delimiter, quoted):
+    """A single other row has a value in quotes, as it should, if `quoted`."""
+    heading, cells = AROUND[around]
+    opening, closing = PAIRS[pairs]
+    lines = [heading.replace(" ", delimiter)]
+    for i, (text, _) in enumerate(sentences(1, 60, 0)):
+        text = f'"a{delimiter} b"' if quoted and i == 59 and pairs != "all" else text
+        text = '"' * (i in opening) + text + '"' * (i in closing)
+        lines.append(delimiter.join(cells(i, text)))
+    name = "a.csv" if delimiter == "," else "a.tsv"
+    documents, (warning,) = open_file("\n".join(lines) + "\n", name)
+    lost = sum(closing) - sum(opening)
+    if warning.startswith("quotes were read as characters"):
+        assert (len(documents), delimiter) == (60, "\t")
+    else:
+        assert len(documents) == 60 - lost
+        assert f"; {lost} row{'s are' if lost > 1 else ' is'} lost; " in warning
+
+
+def test_stray_quotes_in_a_file_of_one_column_are_named(open_file):
+    for opening, closing in (PAIRS["ten"], ([10, 20], [11, 21])):
+        lines = ["text"]
+        for i, (text, _) in enumerate(sentences(1, 60, 0)):
+            lines.append('"' * (i in opening) + text + '"' * (i in closing))
+        documents, (warning,) = open_file("\n".join(lines) + "\n")
+        assert len(documents) == 60 - sum(closing) + sum(opening)
+        assert "quotes join lines" in warning
+
+
+#: Paragraphs as in posts: quotations, lists, tables and lines that begin with a tab.
+POSTS = (
+    "In article <1@a>, Bob writes:\n> I like it, too\n>\n> Bob",
+    "\tIndented, as it was\n\tin letters\n",
+    "5, food\n4, drink\n3, sleep",
+    "Breakfast:\nham, bacon and eggs\nspam, too",
+    "It costs 2,5\n1,5 is enough",
+    "Hi all,\nbye",
+    "one line, of a post",
+    'He said "no"\nand left',
+    "a\tb\n1\t2\n1\t3\n1\t4",
+)
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+def test_posts_that_pandas_writes_are_no_joined_rows(tmp_path, around, name):
+    heading, cells = AROUND[around]
+    rows = [cells(i, POSTS[i % len(POSTS)]) for i in range(200)]
+    rows = [[cell.replace("house!", "house") for cell in row] for row in rows]
+    table = pd.DataFrame(rows, columns=heading.split())
+    table.to_csv(tmp_path / name, index=False, sep="," if name == "a.csv" else "\t")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        documents = read(tmp_path / name)
+    assert documents.content == [POSTS[i % len(POSTS)] for i in range(200)]
 
 
 def test_a_quote_that_is_not_closed_is_named_where_it_opens(open_file):
@@ -157,6 +234,21 @@ def test_values_without_a_name_and_repeated_first_lines_are_warned_of(open_file)
         assert warned == ["the first line is repeated in line 3 and skipped there"]
     with pytest.raises(UserError, match=r"a.csv:3: another header.*; give the files separately"):
         open_file("text,label\na,x\nlabel,text\ny,b\n")
+
+
+@pytest.mark.parametrize("line", ["Text,Label", " text , label ", "\ufeffTEXT,LABEL"])
+def test_a_first_line_is_repeated_in_any_case(open_file, line):
+    documents, (warning,) = open_file(f"text,label\na b,x\n{line}\nc d,y\n")
+    assert documents.content == ["a b", "c d"]
+    assert "the first line is repeated in line 3 and skipped there" in warning
+
+
+def test_many_columns_without_names_are_read_in_linear_time(tmp_path):
+    (tmp_path / "a.csv").write_text(f"text,label{',' * 30_000}\na b,x{',1' * 30_000}\n")
+    with pytest.warns(UserWarning, match="columns without a name have values"):
+        table = read_table(tmp_path / "a.csv")
+    assert table.shape == (1, 30_002)
+    assert [*table][:4] == ["text", "label", "", "Unnamed: 3"]
 
 
 def test_numbers_that_are_names_of_columns_are_no_repeated_first_line(tmp_path):
@@ -296,6 +388,14 @@ def test_the_cause_of_a_csv_error_does_not_depend_on_texts_of_python(open_file):
     ):
         with pytest.raises(UserError, match=re.escape(message)):
             open_file(f"text,label\na,b\n{row}\n")
+
+
+@pytest.mark.parametrize(("valid", "wrong"), [(5, 1), (2, 1), (5, 5), (5, 20)])
+def test_some_bytes_of_another_encoding_among_utf_8_are_warned_of(open_file, valid, wrong):
+    content = b"text,label\n" + "caf\u00e9 a,x\n".encode() * valid + b"caf\xe9 b,y\n" * wrong
+    _, (warning,) = open_file(content, encoding="cp1252")
+    assert f"{valid} characters of it are UTF-8" in warning
+    assert open_file(b"text\n" + b"caf\xe9 b\n" * 9 + b"MEN\xdc\x93\n", encoding="cp1252")[1] == []
 
 
 def test_damaged_bytes_are_warned_of(open_file):

@@ -224,6 +224,13 @@ def test_a_target_with_the_documents_of_the_source_is_refused(tmp_path, kind):
         ("letters that look alike", "spam", ["sp\u0430m"]), ("HTML entities", "R&D", ["R&amp;D"]),
         ("letters that look alike", "A", ["\u0391"]), ("enclosing quotes", "ham", ["'ham'"]),
         ("Unicode form, case, blanks or notation", "Ham ", ["ham"]),
+        ("separators of thousands", "1000", ["1,000", "1.000", "1'000", "1_000"]),
+        ("separators of thousands", "1000000", ["1,000,000"]), ("case", "İstanbul", ["istanbul"]),
+        ("signs between words", "very good", ["very-good", "very_good"]),
+        ("signs between words", "covid19", ["covid-19"]), ("enclosing quotes", "ham", ['"ham"']),
+        ("enclosing quotes", "ham", ["«ham»", "‹ham›", "„ham“", "‚ham‘", "”ham”"]),
+        ("letters that look alike", "ktmhbrn", [f"{c}tmhbrn" for c in "\u043a\u03ba"]),
+        ("letters that look alike", "tmhbn", ["t\u043chbn", "\u0442mhbn", "tm\u043db\u043f"]),
     ],
 )  # fmt: skip
 def test_labels_that_look_alike_are_two_classes_and_warned_of_once(kind, one, others):
@@ -260,6 +267,16 @@ def test_printable_labels_are_shown_as_they_are():
 def test_codes_of_sections_are_no_numbers(labels, warned, recwarn):
     warn_of_alike({(label, "s.csv"): 1 for label in labels}, Path("s.csv"))
     assert bool(recwarn.list) == warned
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("1-5", "15"), ("-1", "1"), ("1e-5", "1e5"), ("a+", "a-"), ("A-", "A"), ("1,5", "15"),
+     ("2020-01", "202001"), ("1,00", "100"), ("c#", "c"), ("12,000,00", "1200000")],
+)  # fmt: skip
+def test_signs_that_count_make_other_labels(one, other, recwarn):
+    warn_of_alike({(one, "s.csv"): 1, (other, "s.csv"): 1}, Path("s.csv"))
+    assert not recwarn.list
 
 
 def test_another_notation_in_another_file_is_no_code(recwarn):

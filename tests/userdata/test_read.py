@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -254,6 +255,25 @@ def test_npz_and_svmlight_matrices_are_read_unchanged(tmp_path, form):
     np.testing.assert_array_equal(other, dense[:, : other.shape[1]])
 
 
+@pytest.mark.parametrize(
+    "line", ["a 1:2 3:4x", "a 1:2 2", "a 2:1 1:1", "a 1:1 1:1", ":1 2:1", "a 1:b"]
+)
+def test_a_line_that_is_no_svmlight_is_refused(tmp_path, line):
+    (tmp_path / "a.svm").write_text(f"a 1:2\n{line}\n")
+    with pytest.raises(UserError, match=r"a.svm:2: expected .* features ascending"):
+        read(tmp_path / "a.svm")
+
+
+def test_a_long_line_of_svmlight_takes_little_memory(tmp_path):
+    entries = " ".join(f"{j}:1" for j in range(20_000))
+    (tmp_path / "a.svm").write_text(f"a {entries} # why\n")
+    tracemalloc.start()
+    assert read(tmp_path / "a.svm").content.nnz == 20_000
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10 * len(entries)
+
+
 def write_numbered(path, X, first):
     lines = [" ".join(f"{j + first}:{v}" for j, v in enumerate(row) if v) for row in X.tolist()]
     path.write_text("".join(f"{'ab'[i % 2]} {line}\n" for i, line in enumerate(lines)))
@@ -275,6 +295,26 @@ def test_files_numbered_from_0_and_from_1_are_warned_of(tmp_path, numbered, kind
     warned = [str(each.message) for each in recwarn]
     assert len(warned) == (numbered[0] != numbered[1])
     assert all("numbered from 0 in one file and from 1 in the other" in text for text in warned)
+
+
+@pytest.mark.parametrize(
+    ("features", "documents", "rate", "first"),
+    [(400, 100, 0.03, 0.01), (150, 60, 0.02, 0.02), (20, 60, 0.06, 0.06), (20, 12, 0.3, 0.3)],
+)
+@pytest.mark.parametrize("numbered", [(0, 1), (0, 0)])
+def test_another_numbering_is_warned_of_though_feature_0_is_rare(
+    tmp_path, features, documents, rate, first, numbered, recwarn
+):
+    rng = np.random.default_rng(1)
+    rates = np.r_[first, np.full(features - 1, rate)]
+    files = []
+    for name, number in zip("st", numbered, strict=True):
+        X = (rng.random((documents, features)) < rates).astype(int)
+        X[0, 0] = X[0, -1] = 1
+        files.append(write_numbered(tmp_path / f"{name}.svm", X, number))
+    warn_of_numbering(files)
+    assert len(recwarn.list) == numbered[1]
+    assert all("documents have it in " in str(each.message) for each in recwarn)
 
 
 def test_a_rare_feature_0_is_no_other_numbering(tmp_path, recwarn):

@@ -162,16 +162,16 @@ def _without_mark(path: Path, content: bytes, name: str) -> str:
         content.decode("utf-8")
     except UnicodeDecodeError as error:
         valid, wrong = _count_valid(content)
-        if valid > 10 * wrong:
+        likely, language = encodings.likely(content) if name in encodings.LATIN else ("", "")
+        if valid <= wrong and likely and likely not in encodings.LATIN:
+            why = f"it is read as {name.upper()}, but its letters look {language}"
+            warn(f"{path}: {why}; if they are, name --encoding {likely}")
+        elif valid > wrong or (name in encodings.LATIN and valid > max(1, wrong / 5)):
+            # Two Latin letters or signs that are a character of UTF-8, such as Ã©, are rare.
             why = f"{counted(valid, 'character')} of it are UTF-8, {counted(wrong, 'byte')} not"
             where = f"first in line {_line(content, error.start)}"
             remedy = "if it is UTF-8, correct these bytes"
             warn(f"{path}: {why}, {where}; it is read as {name.upper()}: {remedy}")
-        elif name in encodings.LATIN:
-            likely, language = encodings.likely(content)
-            if likely and likely not in encodings.LATIN:
-                why = f"it is read as {name.upper()}, but its letters look {language}"
-                warn(f"{path}: {why}; if they are, name --encoding {likely}")
         return name
     warn(f"{path}: it is valid UTF-8 and is read so, not as {name.upper()}")
     return "utf-8"

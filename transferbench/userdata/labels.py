@@ -14,20 +14,29 @@ from pathlib import Path
 from typing import Literal
 from unicodedata import category, decimal, is_normalized, normalize
 
-#: Characters that look like a Latin letter: Cyrillic and Greek ones, and ı, ɡ, ℓ.
+#: Characters that look like a Latin letter: Cyrillic, Greek and Armenian ones, and ı, ɡ, ɑ.
 LOOKALIKES = str.maketrans(
-    "АВЕЅІЈКМНОРСТУХԌ" "аеѕіјорсухһԁԛԝӏ" "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ" "οανιυ" "ıɡ",
-    "ABESIJKMHOPCTYXG" "aesijopcyxhdqwl" "ABEZHIKMNOPTYX" "oaviu" "ig",
+    "АВЕЅІЈКМНОРСТУХԌҮѴ" "аеѕіјорсухһԁԛԝӏкмтнвгпьүѵ" "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ" "οανιυκρχγητϲϳ" "օսհոց" "ıɡɑ",
+    "ABESIJKMHOPCTYXGYV" "aesijopcyxhdqwlkmthbrnbyv" "ABEZHIKMNOPTYX" "oaviukpxyntcj" "ouhng" "iga",
 )  # fmt: skip
 #: Characters of other categories than Cf that show nothing.
 INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f]"
 )
 #: Signs in several forms, and the usual one. Other dashes are of the category Pd.
-SIGNS = str.maketrans("\u2212\u2043\u2018\u2019\u02bc\u2032`\u00b4\u201c\u201d\u201e\u2033",
-                      "--''''''\"\"\"\"")  # fmt: skip
+SIGNS = str.maketrans(
+    "\u2212\u2043\u2018\u2019\u201a\u201b\u2039\u203a\u02bc\u2032`\u00b4"
+    "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033",
+    "--" + 10 * "'" + 7 * '"',
+)
+#: The small form of İ, which has its dot as a character of its own.
+DOTTED = "i\u0307"
 #: A number in one of its notations.
 NOTATION = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*)|,([0-9]{1,2}))?(?:e([+-]?[0-9]{1,6}))?")
+#: A whole number with separators of thousands.
+THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:([.,'_])[0-9]{3})(?:\1[0-9]{3})*")
+#: Signs that join words, one of which ends or begins with a letter.
+JOINTS = re.compile(r"(?<=[^\W\d_])[-_]+(?=[^\W_])|(?<=[^\W_])[-_]+(?=[^\W\d_])")
 #: A code of a section or an industry, such as 1.10, which is another one than 1.1.
 CODE = re.compile(r"(0?[1-9][0-9]*)\.[1-9][0-9]*")
 #: Codes with the same first number in one file, from which they are no decimal numbers.
@@ -132,21 +141,32 @@ def _kind(group: Collection[str]) -> str:
 def _forms(name: str) -> set[str]:
     """Return plain forms of a label; alike labels have one in common."""
     texts = {name, html.unescape(name), _redecoded(name)}
-    return {_plain(form) for text in texts for form in (text, text.translate(LOOKALIKES))}
+    plain = {_plain(form) for text in texts for form in (text, text.translate(LOOKALIKES))}
+    return plain | {_number(_without_thousands(_folded(name))) or form for form in plain}
 
 
 def _plain(text: str) -> str:
     """Return a text without case, blanks, invisible characters and enclosing quotes.
 
-    Numbers have one notation: 1, +1, 01, 1.0 and 1e0 are 1.
+    Numbers have one notation: 1, +1, 01, 1.0 and 1e0 are 1. Words have no signs between them.
     """
     folded = _folded(text)
-    return _number(folded) or normalize("NFKC", folded)
+    return _number(folded) or normalize("NFKC", _joined(folded))
 
 
 def _folded(text: str) -> str:
     visible = "".join(f"{decimal(c)}" if c.isdecimal() else c for c in _visible(text, "NFKC"))
-    return _unquoted(_with_plain_signs("".join(visible.split())).casefold())
+    return _unquoted(_with_plain_signs("".join(visible.split())).casefold()).replace(DOTTED, "i")
+
+
+def _joined(text: str) -> str:
+    """Return a text without hyphens and underscores between words, as in very-good."""
+    return JOINTS.sub("", text)
+
+
+def _without_thousands(text: str) -> str:
+    """Return a whole number without separators of thousands, any other text as it is."""
+    return re.sub("[.,'_]", "", text) if THOUSANDS.fullmatch(text) else text
 
 
 def _redecoded(text: str) -> str:
@@ -192,12 +212,14 @@ STEPS: dict[str, Callable[[str], str]] = {
     "blanks": lambda text: "".join(text.split()),
     "Unicode form": lambda text: normalize("NFC", text),
     "width or another form of characters": lambda text: normalize("NFKC", text),
-    "case": str.casefold,
+    "case": lambda text: text.casefold().replace(DOTTED, "i"),
     "invisible characters": _visible,
     "letters that look alike": lambda text: text.translate(LOOKALIKES),
     "kinds of dashes or quotes": _with_plain_signs,
-    "enclosing quotes": _unquoted,
+    "enclosing quotes": lambda text: _unquoted(_with_plain_signs(text)),
+    "signs between words": lambda text: _joined("".join(text.split())),
     "the notation of a number": lambda text: _number(_folded(text)) or text,
+    "separators of thousands": lambda text: _number(_without_thousands(_folded(text))) or text,
     "HTML entities": html.unescape,
     "encoding (UTF-8 that was read as cp1252)": _redecoded,
 }

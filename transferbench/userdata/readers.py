@@ -58,9 +58,11 @@ if TYPE_CHECKING:
 
 #: Rows or columns of a matrix.
 MAX_SIDE = 2**24
-#: A line of SVMlight, and the label of one without a label.
+#: Parts of a line of SVMlight, and the label of one without a label.
 DECIMAL = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
-LINE = re.compile(rf"([^\s:#][^\s:]*)((?:\s+[0-9]{{1,9}}:{DECIMAL})*)\s*(?:#.*)?", re.ASCII)
+LABEL = re.compile(r"[^\s:#][^\s:]*", re.ASCII)
+ENTRY = re.compile(rf"\s+([0-9]{{1,9}}):({DECIMAL})", re.ASCII)
+COMMENT = re.compile(r"\s*(?:#.*)?", re.ASCII)
 UNKNOWN = "?"
 #: Probability from which a file lacks feature 0 by chance.
 MIN_CHANCE = 0.001
@@ -292,8 +294,9 @@ def stack(documents: Sequence[Documents]) -> sp.csr_array:
 def warn_of_numbering(domains: Sequence[Documents]) -> None:
     """Warn of SVMlight files numbered from 0 beside others numbered from 1.
 
-    There is a warning if a file lacks feature 0, which others have, and chance does not explain
-    that; and if the frequencies of the features agree clearly better after a shift by one.
+    There is a warning if a file lacks feature 0, which others have, unless the frequencies of the
+    features agree clearly better as they are, or it reaches no further feature and they agree at
+    least as well. If no file has feature 0, they must agree clearly better after a shift by one.
 
     Parameters
     ----------
@@ -314,22 +317,33 @@ def warn_of_numbering(domains: Sequence[Documents]) -> None:
     reference = from_zero or [*sizes][:1]
     for path in [path for path in sizes if path not in reference]:
         expected = np.sum([counts[other] for other in reference], axis=0)
-        share = expected[0] / sum(sizes[other] for other in reference)
+        total = sum(sizes[other] for other in reference)
         one, other = np.log1p(expected), np.log1p(counts[path])
         with np.errstate(invalid="ignore", divide="ignore"):  # NaN for equal frequencies
-            same = np.corrcoef(one, other)[0, 1]
-            shifted = max(
-                np.corrcoef(one[:-1], other[1:])[0, 1], np.corrcoef(one[1:], other[:-1])[0, 1]
+            same, *shifts = np.nan_to_num(
+                [
+                    np.corrcoef(one, other)[0, 1],
+                    np.corrcoef(one[:-1], other[1:])[0, 1],
+                    np.corrcoef(one[1:], other[:-1])[0, 1],
+                ]
             )
-        by_chance = not from_zero or (1 - share) ** sizes[path] >= MIN_CHANCE
+        shifted = max(shifts)
         clearly_same = same > max(shifted, MIN_CORRELATION) + MIN_GAIN
         clearly_shifted = shifted > max(same, MIN_CORRELATION) + MIN_GAIN
-        if (clearly_shifted and width > MIN_FEATURES) or not (by_chance or clearly_same):
+        if from_zero:
+            # Counts from 1 reach one feature further. Files numbered alike may differ in that, too.
+            by_chance = (1 - expected[0] / total) ** sizes[path] >= MIN_CHANCE
+            further = counts[path].nonzero()[0].max(initial=0) > expected.nonzero()[0].max()
+            few = further and width <= MIN_FEATURES
+            is_shifted = (few or not clearly_same) and (
+                not by_chance or further or shifts[0] > same
+            )
+            have = f"{expected[0]} of {total} documents have it in {reference[0]}"
+            why = f"no document has feature 0, but {have}"
+        else:
+            is_shifted = clearly_shifted and width > MIN_FEATURES
             why = "the frequencies of its features agree better if they are shifted by one"
-            if not by_chance:
-                why = (
-                    f"no document has feature 0, but {100 * share:.0f} % have it in {reference[0]}"
-                )
+        if is_shifted:
             warnings.warn(
                 f"{path}: {why}; are features numbered from 0 in one file and from 1 in the other? "
                 "Number both alike (zero_based=False of scikit-learn's dump_svmlight_file)",
@@ -356,18 +370,21 @@ def _svmlight(path: Path, labels: Labels, encoding: str) -> tuple[sp.csr_array, 
         line = line.strip(" \t\r\n")
         if not line or line.startswith("#"):
             continue
-        match = LINE.fullmatch(line)
-        pairs = [pair.split(":") for pair in match[2].split()] if match else []
-        columns = [int(column) for column, _ in pairs]
+        label = LABEL.match(line)
+        position, last, ascending = label.end() if label else 0, -1, True
+        while entry := ENTRY.match(line, position):  # all at once, a long line would fill memory
+            position, column = entry.end(), int(entry[1])
+            ascending = ascending and column > last
+            last = column
+            indices.append(column)
+            data.append(float(entry[2]))
         with located(path, number):
-            if not match or any(b <= a for a, b in pairwise(columns)):
+            if not (label and ascending and COMMENT.fullmatch(line, position)):
                 form = '"<label> <feature>:<number> …", features ascending'
                 raise ValueError(f"expected {form}; the label is ? if unknown.")
-            if columns and columns[-1] >= MAX_SIDE:
+            if last >= MAX_SIDE:
                 raise ValueError(f"expected numbers of features below {MAX_SIDE:,}.")
-            names.append(_label("" if match[1] == UNKNOWN else match[1], "label", labels))
-        data.extend(float(value) for _, value in pairs)
-        indices.extend(columns)
+            names.append(_label("" if label[0] == UNKNOWN else label[0], "label", labels))
         starts.append(len(indices))
     shape = len(names), max(indices, default=-1) + 1
     return sp.csr_array(tuple(map(np.asarray, (data, indices, starts))), shape=shape), names

@@ -267,6 +267,8 @@ def _csv(
                 f"quotes join lines {first} to {last}{several}, which look like rows, to one row"
             )
             joins += " each" if several else ""
+            lost = sum(last - first for first, last in joined)
+            joins += f"; {counted(lost, 'row')} {'is' if lost == 1 else 'are'} lost"
             warn(f"{path}: {joins}; {remedy}; if they enclose a value, use --quoting minimal")
     return table.frame(path, start), dialect
 
@@ -392,13 +394,13 @@ class _CsvTable:
             For the first row that is no CSV, has another number of columns than the header, or is
             another header.
         """
-        csv.field_size_limit(dialects.MAX_LINE)
+        limit = csv.field_size_limit(dialects.MAX_LINE)
         lines.seek(0)
         delimiter = dialect.delimiter
         reader: Any = csv.reader(lines, delimiter=delimiter, strict=True)
         source = reader if dialect.quoted else unquoted_rows(lines, delimiter)
         header: list[str] = []
-        starts: set[str] = set()
+        folded, starts = list[str](), set[str]()
         rows, spans = dict[int, list[str]](), dict[int, Span]()
         last, blank, repeated = 0, 0, list[int]()
         try:
@@ -411,19 +413,21 @@ class _CsvTable:
                     # Files that were joined may have a byte order mark before their first line. A
                     # row may have the numbers that are the names of columns.
                     if len(row) > 1 and any(map(str.isalpha, "".join(row))):
-                        starts = {*row, f"\ufeff{row[0]}"}
+                        folded = [name.strip().casefold() for name in row]
+                        starts = {*folded, f"\ufeff{folded[0]}"}
                     continue
                 if not "".join(row).strip():
                     blank += 1
                     continue
                 if len(row) != len(header):
                     row = _fitted(row, header, first, last)
-                if row[0] in starts:
-                    names = [row[0].removeprefix("\ufeff"), *row[1:]]
-                    if names == header:
+                if row[0].strip().casefold() in starts:
+                    row_names = [row[0].removeprefix("\ufeff"), *row[1:]]
+                    names = [name.strip().casefold() for name in row_names]
+                    if names == folded:
                         repeated.append(last)
                         continue
-                    if sorted(names) == sorted(header):
+                    if sorted(names) == sorted(folded):
                         text = "another header, as of joined files, in another order"
                         raise _CsvError("header", first, last, text)
                 rows[last] = row
@@ -431,6 +435,8 @@ class _CsvTable:
                     spans[last] = first, last
         except csv.Error:
             raise _CsvError.of_lines(lines, delimiter, last + 1, reader.line_num) from None
+        finally:
+            csv.field_size_limit(limit)
         return cls(header, rows, spans, blank, repeated)
 
     def frame(self, path: Path, start: int) -> pd.DataFrame:
@@ -449,12 +455,15 @@ class _CsvTable:
         header = [*self.header]
         dropped, late = set[int](), set[int]()
         named = next((j for j, name in enumerate(header) if name.strip()), 0)
+        has_unnamed = False
         for j in [j for j, name in enumerate(header) if not name.strip()]:
             filled = [line for line, row in self.rows.items() if row[j].strip()]
             if not filled:
                 dropped.add(j)
+                has_unnamed |= not header[j]
                 continue
-            header[j] = f"Unnamed: {j}" if "" in header[:j] else ""
+            header[j] = f"Unnamed: {j}" if has_unnamed else ""
+            has_unnamed = True
             late.update(filled if j > named else ())
         if late:
             rows = f"{counted(len(late), 'row')}, first in line {min(late) + start}"
