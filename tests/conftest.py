@@ -96,8 +96,16 @@ def real() -> Settings:
 
 
 def slow_unless(quick: Callable[[Any], bool], values: Iterable[Any]) -> list[Any]:
-    """Return the values as parameters of a test; `make test` runs only the quick ones."""
-    return [v if quick(v) else pytest.param(v, marks=pytest.mark.slow) for v in values]
+    """Return the values as parameters of a test; `make test` runs only the quick ones.
+
+    A tuple is several parameters.
+    """
+    marked = []
+    for value in values:
+        of_test = value if isinstance(value, tuple) else (value,)
+        slow = pytest.param(*of_test, marks=pytest.mark.slow)
+        marked.append(value if quick(value) else slow)
+    return marked
 
 
 def make_problem(

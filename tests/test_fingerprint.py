@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from conftest import slow_unless
 
 from transferbench import fingerprint, models
 
@@ -202,7 +203,7 @@ def beside(plugin, monkeypatch):
 
 
 @pytest.mark.parametrize("code", IMPORTS.values(), ids=IMPORTS)
-@pytest.mark.parametrize("module", ["nearest_mean.py", "pets.py"])
+@pytest.mark.parametrize("module", slow_unless("pets.py".__eq__, ["nearest_mean.py", "pets.py"]))
 def test_helpers_outside_the_package_count(beside, module, code):
     before = anew(beside / module)
     edit(beside.parent / HELPER / "inner" / "deep.py")

@@ -59,6 +59,7 @@ def test_what_is_known_of_the_papers_is_found_blind():
     assert lg.like == ("dtl-table3: SVM",)
 
 
+@pytest.mark.slow
 def test_tables_of_ours_raise_few_false_alarms():
     tables = judged = alarms = 0
     for name in experiments.names():

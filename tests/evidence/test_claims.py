@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import slow_unless
 from made_runs import cells_of, write_runs
 from scipy.stats import binom, binomtest, multinomial, norm, t, ttest_1samp
 from small_experiment import GOOD
@@ -449,7 +450,11 @@ def decisions_of(n: int, **right: int) -> dict[str, dict]:
 
 
 @pytest.mark.parametrize(
-    ("n", "rows"), [(1, "every"), (2, "average"), (2, "most"), (4, "every"), (4, "some")]
+    ("n", "rows"),
+    slow_unless(
+        lambda case: case[0] == 2 or case == (4, "some"),
+        [(1, "every"), (2, "average"), (2, "most"), (4, "every"), (4, "some")],
+    ),
 )
 @pytest.mark.parametrize(
     ("claim", "text", "paired"),
@@ -582,7 +587,7 @@ def trinomial(n: int) -> tuple[np.ndarray, np.ndarray]:
 MARGINS = [sign * margin for margin in (0.005, 0.02, 0.05, 0.2, 0.5) for sign in (1, -1)]
 
 
-@pytest.mark.parametrize("margin", MARGINS)
+@pytest.mark.parametrize("margin", slow_unless((0.05, -0.02).__contains__, MARGINS))
 def test_a_margin_holds_its_level_for_any_number_of_documents(margin):
     """Also with Bonferroni's correction."""
     for n in (1, 4, 10, 45, 264, 988, 2741):
@@ -627,13 +632,16 @@ def test_a_share_of_errors_that_counts_as_avoided_holds_its_level(fewer):
 
 @pytest.mark.parametrize(
     ("domains", "n", "gain", "power"),
-    [
-        (40, 1, 0.0, 0.0),
-        (40, 5, 0.1, 0.7),
-        (40, 10, 0.06, 0.65),
-        (15, 20, 0.07, 0.65),
-        (100, 4, 0.3, 0.95),
-    ],
+    slow_unless(
+        lambda case: case[2] == 0,
+        [
+            (40, 1, 0.0, 0.0),
+            (40, 5, 0.1, 0.7),
+            (40, 10, 0.06, 0.65),
+            (15, 20, 0.07, 0.65),
+            (100, 4, 0.3, 0.95),
+        ],
+    ),
 )
 def test_many_small_domains_hold_the_level_and_have_power(domains, n, gain, power):
     """The documents of all domains count together, also those that are added."""

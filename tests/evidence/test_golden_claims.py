@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import slow_unless
 
 from transferbench import experiments
 from transferbench.evidence import claims
@@ -77,7 +78,7 @@ def close(value: Any) -> Any:
     return [*map(close, value)] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_unless({"gtl-table3", "mulan"}.__contains__, NAMES))
 def test_the_claims_of_the_committed_runs_are_the_golden_ones(name):
     golden = [c for c in json.loads(GOLDEN.read_text("utf-8")) if c["experiment"] == name]
     found = judged(name)

@@ -51,6 +51,7 @@ def known():
     return {name: Evidence.read(experiments.load(name), RESULTS / name) for name in found}
 
 
+@pytest.mark.slow
 def test_verdicts_add_up_and_the_short_table_has_both_totals(known):
     _, short, *full = summary.blocks(known)
     tables = [section.blocks[1] for section in full]
@@ -62,6 +63,7 @@ def test_verdicts_add_up_and_the_short_table_has_both_totals(known):
         assert agree == [int(each[2]) + int(each[3]) for each in of_both]
 
 
+@pytest.mark.slow
 def test_readings_replace_columns_alone(known):
     for evidence in known.values():
         places = [
