@@ -49,7 +49,7 @@ run: $(VENV)/.installed  ## Fit GCMF on 20 Newsgroups, comp against rec.
 	$(BIN)/transferbench run comp-vs-rec --model gcmf
 
 test: $(TESTED)  ## Run the quick tests.
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" $(TESTS)
 
 test-newest:  ## Run a part of the quick tests with the newest versions that pyproject.toml allows.
 	rm -rf $(VENV)/newest
