@@ -382,7 +382,7 @@ def test_impossible_features_are_refused():
 
 
 def small(documents: int = 60):
-    """Return X, y, domains and texts of two classes that are easily told apart."""
+    """Return X, y, domains and texts of two classes that are easy to separate."""
     y = np.arange(documents) % 2
     rng = np.random.default_rng(0)
     X = rng.poisson(np.where(y[:, None] == np.arange(20) % 2, 1.0, 0.1)).astype(float)

@@ -9,6 +9,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from transferbench import citing, experiments
 from transferbench.errors import UserError
 from transferbench.evidence.boards import FOLDER
+from transferbench.evidence.frame import Records
 from transferbench.evidence.pages import Evidence
 from transferbench.experiments.experiment import Experiment
 from transferbench.files import open_zip, read_member, write_text
@@ -20,7 +21,7 @@ PAGES = (".csv", ".md", ".svg")
 MAX_UNPACKED = 128 << 20
 
 
-def pack(experiment: Experiment, results: Path) -> bytes:
+def pack(experiment: Experiment, results: Path, found: Records) -> bytes:
     """Return a zip with an experiment, its runs and pages, BibTeX, and the files of its models.
 
     In the zip, a path of a model's file becomes its name. Equal results give equal bytes.
@@ -31,16 +32,17 @@ def pack(experiment: Experiment, results: Path) -> bytes:
         The experiment.
     results
         Folder of results.
+    found
+        Records of the experiment there.
 
     Raises
     ------
     UserError
-        If there are no results, if they are of different data or code, if the file of a model has
-        changed since the runs, if two models have files of the same name, or if all files have more
-        than MAX_UNPACKED bytes.
+        If the results are of different data or code, if the file of a model has changed since the
+        runs, if two models have files of the same name, or if all files have more than MAX_UNPACKED
+        bytes.
     """
     folder, board = results / experiment.name, results / FOLDER / experiment.name
-    found = store.read(folder / store.NAME)
     records = found.values()
     if outdated := Evidence.from_records(experiment, found, results).outdated:
         remedy = f"`transferbench reproduce {experiment.name}` makes them again"

@@ -226,7 +226,7 @@ _HIDING = {
 
 
 class Import(NamedTuple):
-    """What one import names.
+    """The names in one import statement.
 
     Parameters
     ----------

@@ -31,8 +31,8 @@ def command(settings: Settings, experiment: str, out: Path | None) -> None:
         raise UserError(f"{out}: expected a name that ends in .zip.")
     file = experiments.load(experiment, settings.results)
     results = settings.with_runs(file.name)
-    packed = bundle.pack(file, results)
     records = store.read(results / file.name / store.NAME)
+    packed = bundle.pack(file, results, records)
     for sentence in runner.outdated(file.added_runs, records, settings):
         echo(f"warning: {file.name}: {sentence}.", err=True)
     used = {run.task.built for run in file.added_runs}

@@ -20,7 +20,7 @@ FILES = (store.NAME, f"*/{store.NAME}", f"repeats-*/*/{store.NAME}")
 
 @dataclass(frozen=True)
 class Merged:
-    """What a merge did.
+    """The result of a merge.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What this process may use of its machine: cores and memory.
+"""The machine: cores and memory that this process may use, and whether a process exists.
 
 A job on a shared machine gets a part of it: by affinity, by control groups, or by a number in a
 variable of the batch system. The Makefile runs this file before any library is installed, so it
@@ -7,6 +7,7 @@ imports the standard library alone; it prints the number of cores.
 
 import math
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,19 @@ CORE_VARIABLES = (
     *("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE", "NCPUS", "PBS_NUM_PPN"),
     *("NSLOTS", "LSB_DJOB_NUMPROC", "LOKY_MAX_CPU_COUNT"),
 )
+
+
+def process_exists(pid: int) -> bool:
+    """Return True if there is such a process, ended and not waited for, too, or if not known."""
+    if sys.platform == "win32":
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def cores(root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -> int:

@@ -24,6 +24,7 @@ from socket import socket, socketpair
 from typing import Any
 
 from transferbench.messages import EXCERPT_BYTES, excerpt
+from transferbench.runs.machine import process_exists
 from transferbench.runs.record import Job, Record
 
 #: Imported once by the server, so that runs need not import them.
@@ -125,7 +126,11 @@ class RunProcess:
             exitcode: int | None = self._process.exitcode
         self._server_lost = exitcode == UNKNOWN
         # Its sockets are closed at its end, if it has started no process that holds them.
-        return None if self._server_lost and self._open and _exists(self._process.pid) else exitcode
+        return (
+            None
+            if self._server_lost and self._open and process_exists(self._process.pid)
+            else exitcode
+        )
 
     def _messages(self, on_progress: Callable[[int, int], None]) -> Record | None:
         """Pass progress on; return the record if it has arrived."""
@@ -253,17 +258,6 @@ def children(pid: int) -> list[int]:
 def can_list_processes() -> bool:
     """Return False if the system does not list children, so that detached ones are not found."""
     return sys.platform != "linux" or Path(f"/proc/{os.getpid()}/task").is_dir()
-
-
-def _exists(pid: int) -> bool:
-    """Return True if there is such a process, even one that ended and was not waited for."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _descriptors() -> list[int]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import socket
-import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -21,6 +20,7 @@ from annotated_types import Ge
 
 from transferbench.errors import UserError
 from transferbench.files import open_regular, write_text
+from transferbench.runs.machine import process_exists
 
 FOLDER = ".running"
 #: Largest file that is read.
@@ -62,7 +62,7 @@ class StatusFile:
         self._written = 0.0
         for path in self._path.parent.glob(f"{self._host}-*.json"):  # of commands that were killed
             with suppress(OSError, ValueError):
-                if not _is_running(int(path.stem.rpartition("-")[2])):
+                if not process_exists(int(path.stem.rpartition("-")[2])):
                     path.unlink()
 
     @property
@@ -84,19 +84,6 @@ class StatusFile:
         with suppress(OSError):
             self._path.unlink(missing_ok=True)
             self._path.parent.rmdir()  # unless another command has a file there
-
-
-def _is_running(pid: int) -> bool:
-    """Return True if a process of this machine exists, or if that is not known."""
-    if sys.platform == "win32":
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _now(folder: Path) -> float:

@@ -1,4 +1,4 @@
-"""How a text file is written: encoding, byte order mark, separator, quoting and line ends.
+"""The dialect of a text file: encoding, byte order mark, separator, quoting and line ends.
 
 Readers find the dialect of a file, and predictions are written in that of the target.
 """
@@ -50,7 +50,7 @@ ASCII = '\n\r\t ",;|0Aa'
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text file is written.
+    """The dialect of a text file.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from typing import NamedTuple
 SAMPLE_BYTES = 2**18
 #: Share of bytes beyond ASCII that are followed by another one, below which letters are Latin.
 LATIN_PAIRS = 0.4
-#: Bytes beyond ASCII from which letters other than Latin ones are told: a few may be damage.
+#: Bytes beyond ASCII from which another script than Latin is recognised: a few may be damage.
 MIN_BYTES = 12
 #: Part of the expected share of usual characters from which an encoding is likely.
 MIN_SCORE = 0.75
@@ -31,7 +31,7 @@ FREQUENT = (
 
 
 class _Usual(NamedTuple):
-    """What text in an encoding looks like.
+    """Letters that are usual in texts of an encoding.
 
     Parameters
     ----------

@@ -40,13 +40,13 @@ Span = tuple[int, int]
 #: What other columns say of a row on several lines: it is several rows; it is likely to be; it may
 #: be; there are no other columns; or it is one row.
 Evidence = Literal["strong", "likely", "weak", "alone", "none"]
-#: What the values of a column have in common, see `_Column`.
+#: Common properties of the values of a column, see `_Column`.
 Kind = Literal["ids", "categories", "blank", "shape", "words"]
 
 
 @dataclass(frozen=True)
 class _Column:
-    """What the values of a column have in common, which lines of a paragraph hardly have.
+    """Properties of all values of a column that lines of a paragraph hardly have.
 
     Parameters
     ----------

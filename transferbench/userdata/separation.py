@@ -1,4 +1,4 @@
-"""What tells the documents of a target from those of the source: tags, signatures, a language.
+"""Find the words that separate a target from the source: tags, signatures, a language.
 
 A classifier of source and target is trained, and the features that decide most are named.
 """
