@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,6 +37,9 @@ class Domain:
         (n,) bool, True for rows whose labels a model may use.
     signed
         True if the first view may have negative entries, which few models allow.
+    label_weights
+        (n,) positive weight of each document's label in training; those of unseen rows change
+        nothing. None weighs every label 1.
 
     Raises
     ------
@@ -49,6 +52,7 @@ class Domain:
     Y: np.ndarray
     seen: np.ndarray
     signed: bool = False
+    label_weights: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         raw: Any = self  # callers may pass values of any type
@@ -76,7 +80,14 @@ class Domain:
                     raise ValueError(f"{name} has {wrong}; correct or remove it.")
             if Y[~seen].any():
                 raise ValueError("Y must be zero on unseen rows.")
-            self.__dict__.update(views=views, Y=Y, seen=seen)
+            weights = raw.label_weights
+            if weights is not None:
+                weights = np.asarray(weights, np.float64)
+                if weights.shape != (n,) or not (np.isfinite(weights) & (weights > 0)).all():
+                    raise ValueError(
+                        f"label_weights must be ({n},), a finite number above 0 for each document."
+                    )
+            self.__dict__.update(views=views, Y=Y, seen=seen, label_weights=weights)
         except ValueError as error:
             raise ValueError(f"domain {self.name}: {error}") from None
 
@@ -84,6 +95,19 @@ class Domain:
     def X(self) -> Matrix:
         """The first view (n, d)."""
         return self.views[0]
+
+    def take(self, rows: np.ndarray) -> Self:
+        """Return the domain with some documents, by their indices or as a mask (n,)."""
+        weights = None if self.label_weights is None else self.label_weights[rows]
+        return replace(
+            self, views=tuple(view[rows] for view in self.views), Y=self.Y[rows],
+            seen=self.seen[rows], label_weights=weights,
+        )  # fmt: skip
+
+    def without_labels(self) -> Self:
+        """Return the domain with every label hidden."""
+        hidden = np.zeros_like(self.seen)
+        return replace(self, Y=np.zeros_like(self.Y), seen=hidden, label_weights=None)
 
 
 @dataclass(frozen=True)

@@ -74,3 +74,17 @@ def seen_rows(problem: Problem) -> tuple[Matrix, np.ndarray]:
     if len(np.unique(y)) < 2:
         raise ValueError(f"{problem.name}: labelled documents of at least two classes are needed")
     return stack_matrices([domain.X[np.flatnonzero(domain.seen)] for domain in labelled]), y
+
+
+def seen_weights(problem: Problem) -> np.ndarray | None:
+    """Return the weights (n,) of the labels of `seen_rows`; None if each is 1.
+
+    Solvers then get no weights, so that a fit without weights does not depend on them in any digit.
+    """
+    weights = np.concatenate(
+        [
+            (np.ones(len(d.seen)) if d.label_weights is None else d.label_weights)[d.seen]
+            for d in problem.domains
+        ]
+    )
+    return None if (weights == 1).all() else weights

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transferbench.artefacts import artefact
-from transferbench.core.documents import seen_rows
+from transferbench.core.documents import seen_rows, seen_weights
 from transferbench.core.scale import norm2
 from transferbench.problem import Matrix, Problem
 
@@ -46,8 +46,8 @@ def label_start(
 ) -> tuple[np.ndarray, ...]:
     """Return (n, c) for each domain: labels of seen rows, class probabilities of the others.
 
-    The probabilities are those of logistic regression trained on every labelled document; a class
-    without labels has probability 0. Decisions would contain zeros, which multiplicative updates
+    The probabilities are those of logistic regression trained on every labelled document, with the
+    weight of its label; a class without labels has probability 0. Decisions would contain zeros, which multiplicative updates
     cannot change.
 
     Parameters
@@ -69,7 +69,9 @@ def probabilities(
     """Return the class probabilities (n, c) of all rows of each domain; see `label_start`."""
     X, y = seen_rows(problem)
     classifier = logistic_regression(X, C)
-    classifier.coef_, classifier.intercept_, classifier.classes_ = _train(X, y, C, intercept)
+    classifier.coef_, classifier.intercept_, classifier.classes_ = _train(
+        X, y, C, intercept, seen_weights(problem)
+    )
     result = []
     for domain in problem.domains:
         P = np.zeros((len(domain.seen), len(problem.classes)))
@@ -80,9 +82,12 @@ def probabilities(
 
 @artefact
 def _train(
-    X: Matrix, y: np.ndarray, C: float, intercept: bool
+    X: Matrix, y: np.ndarray, C: float, intercept: bool, weights: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return coefficients, intercepts and classes of logistic regression on X (n, d), y (n,)."""
-    classifier = logistic_regression(X, C, intercept=intercept).fit(X, y)
+    """Return coefficients, intercepts and classes of logistic regression on X (n, d), y (n,).
+
+    The weights (n,) multiply the losses of the documents; None stands for 1.
+    """
+    classifier = logistic_regression(X, C, intercept=intercept).fit(X, y, sample_weight=weights)
     coef, intercepts = map(np.ascontiguousarray, (classifier.coef_, classifier.intercept_))
     return coef, intercepts, classifier.classes_

@@ -12,7 +12,7 @@ from annotated_types import Gt, Lt
 
 from transferbench.data.text import Weighting, count, document_frequency, weight
 from transferbench.errors import Unavailable
-from transferbench.parameters import Count, CountOrZero
+from transferbench.parameters import Count, CountOrZero, Positive
 from transferbench.problem import Domain, Family, Matrix, Problem, Truth
 
 #: Views of a multi-label text dataset: weighted terms, topics, or both.
@@ -319,6 +319,7 @@ def subsample(
     halves: bool = False,
     unlabelled: bool = False,
     labelled: CountOrZero = 0,
+    label_weight: Positive = 1.0,
     draw: CountOrZero = 0,
 ) -> tuple[Problem, Truth]:
     """Return a transfer problem with fewer documents or labels, and its truth.
@@ -346,8 +347,10 @@ def subsample(
     unlabelled
         Hide the labels of all domains, for a problem of multi-task clustering.
     labelled
-        Number of documents of each target, drawn at random, whose labels are seen. They are scored
-        like the others, so the score is fair only for models that ignore a document's own label.
+        Number of documents of each target, drawn at random, whose labels are seen and train the
+        models. They are not scored.
+    label_weight
+        Weight of each of these labels in training; a label of a source weighs 1.
     draw
         Number of the draw of these documents.
 
@@ -359,14 +362,15 @@ def subsample(
         If more than half of the documents of a target would be labelled.
     """
     if problem.family != "transfer":
-        options = "documents, class_sizes, unequal_in, halves, unlabelled, labelled and draw"
+        options = "documents, class_sizes, unequal_in, halves, unlabelled, labelled, label_weight and draw"
         raise ValueError(f"{options} are for transfer tasks, and this is one of {problem.family}")
     if unequal_in != "target" and not class_sizes:
         raise ValueError(f"unequal_in = {unequal_in} without class_sizes; expected both")
     if labelled and unlabelled:
         raise ValueError("labelled and unlabelled were both given; expected one")
-    if draw and not labelled:
-        raise ValueError(f"draw = {draw} without labelled; expected both")
+    for name, given in (("draw", draw), ("label_weight", label_weight != 1)):
+        if given and not labelled:
+            raise ValueError(f"{name} without labelled; expected both")
     Y, seen = np.vstack(truth.Y), np.concatenate([domain.seen for domain in problem.domains])
     ends = np.cumsum([len(domain.seen) for domain in problem.domains])
     # Rows of all documents by domain.
@@ -403,19 +407,29 @@ def subsample(
         if len(target) and 2 * labelled > len(target):
             raise Unavailable(f"{name} has {len(target)} documents, too few to label {labelled}")
         seen[target[draw_labelled(len(target), labelled, draw)] if len(target) else target] = True
-    return split_by_domain(
-        problem.name, family, problem.classes, names, domain, views, Y, seen, scored
+    drawn, truth = split_by_domain(
+        problem.name, family, problem.classes, names, domain, views, Y, seen, scored & ~seen
     )
+    if label_weight != 1:
+        drawn = weighted(drawn, label_weight)
+    return drawn, truth
+
+
+def weighted(problem: Problem, label_weight: float) -> Problem:
+    """Return the problem with a weight of each label in its targets; others weigh 1."""
+    domains = (
+        domain if domain.seen.all()
+        else replace(domain, label_weights=np.full(len(domain.seen), label_weight))
+        for domain in problem.domains
+    )  # fmt: skip
+    return replace(problem, domains=tuple(domains))
 
 
 def permuted(problem: Problem, truth: Truth, seed: int) -> tuple[Problem, Truth]:
     """Return the task with the documents of each domain in a random order."""
     random = np.random.default_rng(seed)
     orders = [random.permutation(len(domain.seen)) for domain in problem.domains]
-    domains = [
-        replace(domain, views=tuple(X[p] for X in domain.views), Y=domain.Y[p], seen=domain.seen[p])
-        for domain, p in zip(problem.domains, orders, strict=True)
-    ]
+    domains = [domain.take(order) for domain, order in zip(problem.domains, orders, strict=True)]
     Y, scored = (
         tuple(rows[p] for rows, p in zip(parts, orders, strict=True))
         for parts in (truth.Y, truth.scored)
