@@ -47,8 +47,8 @@ def label_start(
     """Return (n, c) for each domain: labels of seen rows, class probabilities of the others.
 
     The probabilities are those of logistic regression trained on every labelled document, with the
-    weight of its label; a class without labels has probability 0. Decisions would contain zeros, which multiplicative updates
-    cannot change.
+    weight of its label; a class without labels has probability 0. Decisions would contain zeros,
+    which multiplicative updates cannot change.
 
     Parameters
     ----------

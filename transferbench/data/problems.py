@@ -362,8 +362,8 @@ def subsample(
         If more than half of the documents of a target would be labelled.
     """
     if problem.family != "transfer":
-        options = "documents, class_sizes, unequal_in, halves, unlabelled, labelled, label_weight and draw"
-        raise ValueError(f"{options} are for transfer tasks, and this is one of {problem.family}")
+        names = ", ".join(inspect.getfullargspec(subsample).kwonlyargs)
+        raise ValueError(f"{names} are for transfer tasks, and this is one of {problem.family}")
     if unequal_in != "target" and not class_sizes:
         raise ValueError(f"unequal_in = {unequal_in} without class_sizes; expected both")
     if labelled and unlabelled:
