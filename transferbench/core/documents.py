@@ -48,11 +48,22 @@ def hstack_views(problem: Problem, view: View) -> sp.csr_array:
 def score_targets(
     problem: Problem, score: Callable[[int, Domain], np.ndarray]
 ) -> tuple[np.ndarray, ...]:
-    """Return the labels of every source, and score(i, domain) (n, c) of every target, domain i."""
-    return tuple(
-        domain.Y if domain.seen.all() else score(i, domain)
-        for i, domain in enumerate(problem.domains)
-    )
+    """Return the labels of labelled documents, and score(i, domain) (n, c) of others in domain i.
+
+    A source, in which every document is labelled, needs no score.
+    """
+    scores = []
+    for i, domain in enumerate(problem.domains):
+        of_domain = domain.Y if domain.seen.all() else score(i, domain)
+        scores.append(with_labels(domain, of_domain))
+    return tuple(scores)
+
+
+def with_labels(domain: Domain, scores: np.ndarray) -> np.ndarray:
+    """Return scores (n, c), those of a target's labelled documents replaced by the labels."""
+    if domain.seen.all() or not domain.seen.any():
+        return scores
+    return np.where(domain.seen[:, None], domain.Y, scores)
 
 
 def split_rows(problem: Problem, scores: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -157,7 +157,9 @@ def heat_graph(Z: np.ndarray, p: int) -> Graph:
     return Graph(sp.csr_array(S.maximum(S.T)))
 
 
-def spread(graph: Graph, P: np.ndarray, alpha: float, steps: int) -> np.ndarray:
+def spread(
+    graph: Graph, P: np.ndarray, alpha: float, steps: int, fixed: np.ndarray | None = None
+) -> np.ndarray:
     """Return F (n, c) after fixed-point steps of F = α S F + (1 − α) P.
 
     S is W divided by the roots of the degrees of row and column. Label spreading of Zhou et al.,
@@ -173,12 +175,16 @@ def spread(graph: Graph, P: np.ndarray, alpha: float, steps: int) -> np.ndarray:
         α: weight of the graph.
     steps
         Number of steps.
+    fixed
+        (n,) True for rows of F that stay as in P, if any.
     """
     scale = sp.diags_array(1 / np.sqrt(np.where(graph.degree > 0, graph.degree, 1)))
     S = sp.csr_array(scale @ graph.W @ scale)
     F = P
     for _ in range(steps):
         F = alpha * product(S, F) + (1 - alpha) * P
+        if fixed is not None:
+            F[fixed] = P[fixed]
     return F
 
 

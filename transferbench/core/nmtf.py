@@ -62,13 +62,16 @@ class Factor:
         (rows, columns), updated in place.
     fixed
         True if the factor is never updated.
+    fixed_rows
+        (rows,) True for rows that never change, by updates or by scaling; None if there are none.
+        Columns sum to one with them.
     normalize
         "columns" or "rows": what is scaled to sum one after updates, if anything.
     column_shares
-        Shares of the columns (columns,) that this scaling aims at, if any. Before rows are scaled
-        to one, columns get these shares of the sum of all entries, as in a step of Sinkhorn. Before
-        columns are, the argmax of the rows gets them (`core.priors`), because the scale of columns
-        is then lost.
+        Shares of the columns (columns,) that this scaling aims at, if any, in rows that are not
+        fixed. Before rows are scaled to one, columns get these shares of the sum of all entries, as
+        in a step of Sinkhorn. Before columns are, the argmax of the rows gets them (`core.priors`),
+        because the scale of columns is then lost.
     fill
         True if this scaling makes columns or rows of zeros uniform.
     graph
@@ -81,6 +84,7 @@ class Factor:
 
     value: np.ndarray
     fixed: bool = False
+    fixed_rows: np.ndarray | None = None
     normalize: Normalize | None = None
     column_shares: np.ndarray | None = None
     fill: bool = False
@@ -359,22 +363,30 @@ class NMTF:
                 den += self.tiny  # so that 0/0 becomes 0
                 num /= den
                 np.sqrt(num, out=num)
+                if F.fixed_rows is not None:
+                    num[F.fixed_rows[rows]] = 1
                 f *= num
 
         run_in_threads(work, range(0, len(F.value), step))
         F.version += 1
 
     def _normalize(self, factors: Iterable[Factor]) -> None:
-        """Scale columns or rows to sum one, as each factor declares; fixed factors stay.
+        """Scale columns or rows to sum one, as each factor declares; what is fixed stays.
 
         A column or row of zeros stays zero, or becomes uniform if the factor declares `fill`.
         """
         for factor in factors:
             if factor.normalize is not None and not factor.fixed:
+                fixed_rows = factor.fixed_rows
+                free = factor.value if fixed_rows is None else factor.value[~fixed_rows]
                 if factor.column_shares is not None:
                     aim = scale_columns if factor.normalize == "rows" else redistribute
-                    aim(factor.value, factor.column_shares)
-                scale_to_one(factor.value, factor.normalize, fill=factor.fill)
+                    aim(free, factor.column_shares)
+                scale_to_one(free, factor.normalize, fill=factor.fill)
+                if fixed_rows is not None:
+                    if factor.normalize == "columns":
+                        free *= (1 - factor.value[fixed_rows].sum(axis=0)).clip(0)
+                    factor.value[~fixed_rows] = free
                 factor.version += 1
 
     def solve(

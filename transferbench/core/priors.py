@@ -161,9 +161,35 @@ def class_priors(problem: Problem, prior: Prior, C: float, search: Search = "aut
 
 
 def labelled_shares(problem: Problem) -> np.ndarray:
-    """Return the shares (c,) of the classes among the labelled documents of all domains."""
-    total = np.sum([domain.Y[domain.seen].sum(axis=0) for domain in problem.domains], axis=0)
+    """Return the shares (c,) of the classes among the labels of all domains, with their weights."""
+    total = np.sum([_label_counts(domain) for domain in problem.domains], axis=0)
     return np.asarray(total / (total.sum() or 1.0))
+
+
+def _label_counts(domain: Domain) -> np.ndarray:
+    """Return the sum of the weights of the labels of each class (c,)."""
+    Y = domain.Y[domain.seen]
+    weights = domain.label_weights
+    return np.asarray(Y.sum(axis=0) if weights is None else weights[domain.seen] @ Y)
+
+
+def remaining_shares(domain: Domain, shares: np.ndarray) -> np.ndarray:
+    """Return the shares (c,) of the classes among the unlabelled documents of a domain.
+
+    Labelled and unlabelled documents together have the given shares; of a class that has more
+    labels than its share allows nothing remains.
+
+    Parameters
+    ----------
+    domain
+        A target.
+    shares
+        (c,) of the classes among all its documents, of sum one.
+    """
+    if not domain.seen.any():
+        return shares
+    rest = len(domain.seen) * shares - np.count_nonzero(domain.Y[domain.seen], axis=0)
+    return np.asarray(scale_to_one(rest.clip(0)[None], "rows", fill=True)[0])
 
 
 def _check_agreement(

@@ -11,7 +11,7 @@ from transferbench.core.documents import stack_matrices
 from transferbench.core.logistic import label_start
 from transferbench.core.nmtf import NMTF, Factor, Term, Tie
 from transferbench.core.plsa import plsa
-from transferbench.core.priors import ClassPriors, class_priors
+from transferbench.core.priors import ClassPriors, class_priors, remaining_shares
 from transferbench.core.scale import (
     Normalize,
     NormalizeAt,
@@ -47,6 +47,11 @@ def label_factors(
 ) -> list[Factor]:
     """Return V (n, c) of each domain, normalised: fixed labels in sources, a start in targets.
 
+    Rows of labelled documents of a target are fixed, too. If rows of V sum to one, such a row is
+    the label. If columns do, its entry is one over the expected size of its class in the target, as
+    in a source: the number of its labels and its share of the unlabelled documents, 1/c without
+    priors. It then weighs as much as a mean document of its class.
+
     Parameters
     ----------
     problem
@@ -71,11 +76,24 @@ def label_factors(
             # A class without a labelled document stays empty.
             rounded = ~domain.seen[:, None] & V.any(axis=0)
             V = np.where(rounded, np.maximum(V, LEAST_START), V)
-        fixed = bool(domain.seen.all())
+        V, fixed = V.astype(float), bool(domain.seen.all())
+        labelled = None if fixed or not domain.seen.any() else domain.seen
+        free = V if labelled is None else V[~labelled]
         if share is not None:
-            V = scale_columns(V, share)
-        V = scale_to_one(V, normalize)
-        factors.append(Factor(V, fixed=fixed, normalize=normalize, column_shares=share, fill=fill))
+            share = remaining_shares(domain, share)
+            free = scale_columns(free, share)
+        free = scale_to_one(free, normalize)
+        if labelled is None:
+            V = free
+        else:
+            if normalize == "columns":
+                counts = V[labelled].sum(axis=0)
+                rest = len(free) * (1 / len(counts) if share is None else share)
+                V /= (counts + rest).clip(1)
+                free = free * (1 - V[labelled].sum(axis=0))
+            V[~labelled] = free
+        factor = Factor(V, fixed, labelled, normalize, share, fill)
+        factors.append(factor)
     return factors
 
 

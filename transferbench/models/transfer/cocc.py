@@ -13,7 +13,10 @@ they transfer the labels. The two steps alternate:
 
 Each step minimises an upper bound that is tight at the current clusters, so the objective never
 rises. p_C(w) is the fraction of w in the labelled documents. An empty cluster has the marginal
-distribution. Every target is clustered alone; its labelled rows keep their labels.
+distribution. Every target is clustered alone.
+
+A labelled document of a target keeps its label as cluster, and counts in p(c, w), where its words
+are multiplied by the weight of its label. The paper has labels in one domain, without weights.
 
 Reconstructed without access to the paper, from its objective and steps as they are known. λ = 0.25,
 k = 64 and 10 iterations are believed to be its settings.
@@ -33,7 +36,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import xlogy
 
-from transferbench.core.documents import seen_rows
+from transferbench.core.documents import seen_rows, seen_weights
 from transferbench.core.logistic import label_start
 from transferbench.core.priors import class_priors, count_offsets
 from transferbench.parameters import Count, Positive, Prior, Weight
@@ -78,7 +81,8 @@ def fit(
         document. The scores of a source are its labels.
     """
     X, y = seen_rows(problem)
-    labelled = X.T @ np.eye(len(problem.classes))[y]
+    indicator, weights = np.eye(len(problem.classes))[y], seen_weights(problem)
+    labelled = X.T @ (indicator if weights is None else indicator * weights[:, None])
     labelled = labelled / (labelled.sum() or 1.0)
     start = label_start(problem, C)
     priors = class_priors(problem, prior, C)

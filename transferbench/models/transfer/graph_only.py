@@ -7,6 +7,9 @@ regression; F (n, c) scores. Fixed-point iteration of Zhou et al., NIPS 2003. A 
 the effect of GCMF's document graph without any factorisation. As in GCMF, columns are scaled to sum
 one before the argmax, which assumes classes of about equal size. Unless prior is "equal", columns
 are scaled so that the decisions have the shares of the classes (`core.priors`).
+
+Rows of F of labelled documents of a target are their labels in every step and count in the sums and
+shares of the columns; weights of labels only enter the regression. GCMF has no such documents.
 """
 
 from typing import Annotated
@@ -53,7 +56,7 @@ def fit(
     Returns
     -------
     Fit
-        F (n, c) of every target, and the labels of every source.
+        F (n, c) of every target, and the labels of every source and labelled document.
     """
     graphs = []
     priors = class_priors(problem, prior, C, search)
@@ -61,7 +64,8 @@ def fit(
 
     def score(i: int, domain: Domain) -> np.ndarray:
         graphs.append(cosine_graph(domain.X, p, search=search))
-        F, shares = spread(graphs[-1], starts[i], alpha, max_iter), priors.by_domain[i]
+        fixed = domain.seen if domain.seen.any() else None
+        F, shares = spread(graphs[-1], starts[i], alpha, max_iter, fixed), priors.by_domain[i]
         return scale_to_one(F, "columns") if shares is None else match_counts(F, shares)
 
     scores = score_targets(problem, score)

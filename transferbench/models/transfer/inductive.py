@@ -70,13 +70,13 @@ def fit(
         fold = [_folds(domain, folds, seed) for domain in domains]
         P = target.Y.astype(float)
         for k in np.unique(fold[-1][~target.seen]):
-            train_domains = [_rows(d, f != k) for d, f in zip(domains, fold, strict=True)]
+            train_domains = [d.take(f != k) for d, f in zip(domains, fold, strict=True)]
             fitted = MODELS[model](replace(problem, domains=tuple(train_domains)), **seed_argument)
             decided = identity[fitted.scores[-1].argmax(axis=1)]
             train = replace(train_domains[-1], Y=decided, seen=np.ones(len(decided), bool))
             rows = (fold[-1] == k) & ~target.seen
             if np.ptp(decided, axis=0).any():
-                held_out = replace(_rows(target, rows), name=f"{target.name}, held out")
+                held_out = replace(target.take(rows), name=f"{target.name}, held out")
                 P[rows] = probabilities(replace(problem, domains=(train, held_out)))[-1]
             else:  # all documents of the fit have one class
                 P[rows] = decided[0]
@@ -104,9 +104,3 @@ def _folds(domain: Domain, folds: int, seed: int) -> np.ndarray:
     fold = np.empty(len(order), np.intp)
     fold[order] = np.arange(len(order)) % folds
     return fold
-
-
-def _rows(domain: Domain, rows: np.ndarray) -> Domain:
-    """Return the domain with the rows (n,) that are True."""
-    views = tuple(view[rows] for view in domain.views)
-    return replace(domain, views=views, Y=domain.Y[rows], seen=domain.seen[rows])
