@@ -4,6 +4,8 @@
 
 z_i (r,) document: coordinates of the truncated SVD of all documents, or a sentence embedding, of
 length one.
+
+Labelled documents of a target and weights of labels are used as in `lr`.
 """
 
 from transferbench.core.dense import Features, dense

@@ -5,6 +5,8 @@
 z_i (r,) document: coordinates of the truncated SVD of all documents, or a sentence embedding, of
 length one. μ starts at the means of the classes that logistic regression on z predicts for the
 target.
+
+Labelled documents of a target and weights of labels are used as in `lr-kmeans`.
 """
 
 from transferbench.core.dense import Features, dense

@@ -8,6 +8,9 @@ source vector z becomes (P_s M)ᵀz, a target's P_tᵀz. Fernando, Habrard, Sebb
 2013; implementation of skada. The paper chooses q by a bound and by cross-validation; 20 is a
 common default of published code. If q were the number of coordinates, only the means would be
 matched.
+
+A labelled document of a target, which the paper has not, counts in both subspaces and trains the
+regression; the weight of its label multiplies its loss there.
 """
 
 from functools import partial

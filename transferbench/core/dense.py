@@ -6,7 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from transferbench.core.documents import score_targets, seen_rows, split_rows, stack_matrices
+from transferbench.core.documents import (
+    score_targets,
+    seen_rows,
+    seen_weights,
+    split_rows,
+    stack_matrices,
+)
 from transferbench.core.logistic import logistic_regression
 from transferbench.errors import Unavailable
 from transferbench.problem import Domain, Fit, Problem
@@ -64,7 +70,9 @@ def dense(problem: Problem, features: Features, components: int) -> Problem:
     return replace(problem, domains=tuple(domains))
 
 
-def adapt(problem: Problem, C: float, adapter: Callable[[Any], Any]) -> Fit:
+def adapt(
+    problem: Problem, C: float, adapter: Callable[[Any], Any], *, weighted: bool = True
+) -> Fit:
     """Return the scores (n, c) of every target from a skada estimator, and labels of sources.
 
     Parameters
@@ -75,20 +83,32 @@ def adapt(problem: Problem, C: float, adapter: Callable[[Any], Any]) -> Fit:
         Inverse regularisation of the logistic regression.
     adapter
         Makes the estimator from a logistic regression. A new one is fitted for each target, on the
-        labelled documents (SOURCE) and those of the target (TARGET), whose labels are MASKED.
+        labelled documents (SOURCE) and those of the target (TARGET), whose labels are MASKED. So a
+        labelled document of a target is in both.
+    weighted
+        The estimator takes weights of documents: those of the labels, 1 for TARGET. It gets none if
+        every label weighs 1.
     """
-    from sklearn import config_context
+    from sklearn import config_context, set_config
 
     X_source, y_source = seen_rows(problem)
+    weights = seen_weights(problem) if weighted else None
 
     def score(i: int, domain: Domain) -> np.ndarray:
         n = len(domain.seen)
+        passed: dict[str, Any] = {}
         with config_context():  # importing skada changes the settings of scikit-learn
-            model = adapter(logistic_regression(X_source, C))
+            classifier = logistic_regression(X_source, C)
+            if weights is not None:
+                set_config(enable_metadata_routing=True)
+                classifier.set_fit_request(sample_weight=True)
+                passed["sample_weight"] = np.append(weights, np.ones(n))
+            model = adapter(classifier)
             model.fit(
                 np.vstack([X_source, domain.X]),
                 np.concatenate([y_source, np.full(n, MASKED)]),
                 sample_domain=np.concatenate([np.full(len(y_source), SOURCE), np.full(n, TARGET)]),
+                **passed,
             )
             target = np.full(n, TARGET)
             return class_scores(

@@ -1,7 +1,9 @@
 """Estimators of other packages as models: package.module:Name.
 
 Name is a class or function that returns an estimator of scikit-learn (trained on the sources), or
-of skada or adapt (trained on sources and a target, for each).
+of skada or adapt (trained on sources and a target, for each). Labelled documents of a target are
+trained on like those of sources; an estimator whose `fit` has a `sample_weight` gets the weights of
+the labels, unless each is 1.
 """
 
 import importlib
@@ -15,7 +17,7 @@ import numpy as np
 from pydantic import Field
 
 from transferbench.core.dense import adapt, class_scores, dense
-from transferbench.core.documents import score_targets, seen_rows
+from transferbench.core.documents import score_targets, seen_rows, seen_weights
 from transferbench.problem import Domain, Fit, Problem
 
 #: Arguments of an estimator that are no parameters of a run: the seed, other estimators, output.
@@ -65,19 +67,22 @@ def adapted(name: str) -> Callable[..., Fit]:
             raise TypeError(f"{factory.__name__} is not a classifier")
     accepted = inspect.signature(factory).parameters
     is_skada = factory.__module__.partition(".")[0] == "skada"
-    takes_target = "Xt" in inspect.signature(getattr(factory, "fit", factory)).parameters
+    of_fit = inspect.signature(getattr(factory, "fit", factory)).parameters
+    takes_target, takes_weights = "Xt" in of_fit, "sample_weight" in of_fit
 
     def fit(problem: Problem, *, seed: int | None = None, **params: Any) -> Fit:
         visible = dense(problem, "svd", 100) if is_skada or takes_target else problem
         if "random_state" in accepted:
             params["random_state"] = seed
         if is_skada:
-            return adapt(visible, 1.0, lambda base: factory(**params))
+            return adapt(visible, 1.0, lambda base: factory(**params), weighted=takes_weights)
         X, y = seen_rows(visible)
-        trained = None if takes_target else factory(**params).fit(X, y)
+        weights = seen_weights(visible) if takes_weights else None
+        passed = {} if weights is None else {"sample_weight": weights}
+        trained = None if takes_target else factory(**params).fit(X, y, **passed)
 
         def score(i: int, domain: Domain) -> np.ndarray:
-            model = trained or factory(**params).fit(X, y, Xt=domain.X)
+            model = trained or factory(**params).fit(X, y, Xt=domain.X, **passed)
             return class_scores(model, domain.X, np.unique(y), len(problem.classes))
 
         return Fit(score_targets(visible, score))

@@ -23,13 +23,16 @@ one pass with fixed decisions, and the values of its demo, σ = .1, λ = 10, γ 
 
 Departures from that code: the kernel is always linear, as for text there; the logistic regression
 has an intercept and takes the documents as given.
+
+A labelled document of a target is one of the i, which the paper has not; the weight of its label
+multiplies its squared error, an entry of E, and enters the logistic regression.
 """
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
-from transferbench.core.documents import score_targets, seen_rows, stack_matrices
+from transferbench.core.documents import score_targets, seen_rows, seen_weights, stack_matrices
 from transferbench.core.graph import Search, cosine_graph, graph_diagnostics
 from transferbench.core.logistic import label_start
 from transferbench.core.scale import unit_rows
@@ -74,6 +77,9 @@ def fit(
         documents gets less than the least score of the others.
     """
     labelled, y = seen_rows(problem)
+    weights = seen_weights(problem)
+    if weights is None:
+        weights = np.ones(len(y))
     decided = [P.argmax(axis=1) for P in label_start(problem, C)]
     graphs = []
 
@@ -85,7 +91,7 @@ def fit(
         graph = cosine_graph(X, p, search=search)
         graphs.append(graph)
         B = mean_differences(np.eye(len(problem.classes))[y], decided[i][unseen])
-        F = unit_rows(domain.X) @ solve(X, y, B, laplacian(graph.W), sigma, lam, gamma)
+        F = unit_rows(domain.X) @ solve(X, y, B, laplacian(graph.W), sigma, lam, gamma, weights)
         F[:, np.setdiff1d(np.arange(F.shape[1]), y)] = F.min() - 1
         return np.asarray(F)
 
@@ -125,6 +131,7 @@ def solve(
     sigma: float,
     lam: float,
     gamma: float,
+    weights: np.ndarray,
 ) -> np.ndarray:
     """Return the weights W (d, c).
 
@@ -144,16 +151,18 @@ def solve(
         λ: weight of the distributions.
     gamma
         γ: weight of the graph.
+    weights
+        (l,) of the labels.
     """
     n, d = X.shape
-    Xt, labelled = sp.csr_array(X.T), np.arange(n) < len(y)
+    Xt, E = sp.csr_array(X.T), np.append(weights, np.zeros(n - len(y)))
 
     def matvec(w: np.ndarray) -> np.ndarray:
         f = X @ w
-        return np.asarray(Xt @ (labelled * f + lam * (B @ (B.T @ f)) + gamma * (L @ f)) + sigma * w)
+        return np.asarray(Xt @ (E * f + lam * (B @ (B.T @ f)) + gamma * (L @ f)) + sigma * w)
 
     A = LinearOperator((d, d), matvec=matvec, dtype=np.float64)
     Y = np.zeros((n, B.shape[1] - 1))
-    Y[np.arange(len(y)), y] = 1
+    Y[np.arange(len(y)), y] = weights
     columns = [cg(A, b, rtol=TOLERANCE)[0] for b in (Xt @ Y).T]
     return np.asarray(np.column_stack(columns))

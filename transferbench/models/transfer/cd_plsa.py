@@ -14,10 +14,14 @@ P(w|y) of PLSA on the documents of all domains as the start (200 steps), P(y, z)
 share of a domain in all counts, is constant and changes nothing. That code starts P(d|z) of a
 target uniform and says that the paper has the predictions of a classifier; here they are the
 probabilities of logistic regression, as in the other models. PLSA does not stop early.
+
+A labelled document of a target, which the paper has not, has P(d|z) = 0 in other classes: EM keeps
+zeros. Weights of labels only enter the regression that gives the start.
 """
 
 import numpy as np
 
+from transferbench.core.documents import with_labels
 from transferbench.core.logistic import label_start
 from transferbench.core.scale import scale_to_one
 from transferbench.models.transfer._dual_plsa import expected_counts, proportions
@@ -80,7 +84,10 @@ def fit(
         ]
         objective, counts = expect()
         trace.append(objective)
-        scores = tuple(scale_to_one(V * H.sum(axis=0), "rows", fill=True) for V in Vs)
+        scores = tuple(
+            with_labels(domain, scale_to_one(V * H.sum(axis=0), "rows", fill=True))
+            for domain, V in zip(problem.domains, Vs, strict=True)
+        )
         if watch:
             watch(iteration, max_iter, scores)
     return Fit(scores, tuple(trace))

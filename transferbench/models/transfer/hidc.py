@@ -17,12 +17,16 @@ Reconstructed without access to the paper, from the authors' published code: kâ‚
 steps), all other parameters uniform, P(d|z) of a target proportional to (P + 1/c) / 2 with P of
 logistic regression. Equal distinct concepts stay equal, so they are one. The shares of the domains
 in all counts are constant and change nothing. PLSA does not stop early here.
+
+A labelled document of a target, which the paper has not, has P(d|z) = 0 in other classes: EM keeps
+zeros. Weights of labels only enter the regression that gives the start.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from transferbench.core.documents import with_labels
 from transferbench.core.logistic import label_start
 from transferbench.core.scale import scale_to_one
 from transferbench.models.transfer._dual_plsa import expected_counts, proportions
@@ -131,7 +135,10 @@ def fit(
         ]
         objective, counts = expect()
         trace.append(objective)
-        scores = tuple(scale_to_one(V.copy(), "rows", fill=True) for V in Vs)
+        scores = tuple(
+            with_labels(domain, scale_to_one(V.copy(), "rows", fill=True))
+            for domain, V in zip(problem.domains, Vs, strict=True)
+        )
         if watch:
             watch(iteration, max_iter, scores)
     return Fit(scores, tuple(trace))

@@ -11,6 +11,9 @@ is held out once, and all methods decide in the same way.
 A control of this project for methods that label only the documents they are fitted on. It compares
 them with methods that are tested on held-out documents. Features and weights of words still count
 all documents of the task, without their labels.
+
+Labelled documents of a target train the other model outside their fold, with their weights, and
+enter the logistic regression with these weights.
 """
 
 from collections.abc import Callable
@@ -73,7 +76,12 @@ def fit(
             train_domains = [d.take(f != k) for d, f in zip(domains, fold, strict=True)]
             fitted = MODELS[model](replace(problem, domains=tuple(train_domains)), **seed_argument)
             decided = identity[fitted.scores[-1].argmax(axis=1)]
-            train = replace(train_domains[-1], Y=decided, seen=np.ones(len(decided), bool))
+            last = train_domains[-1]
+            weights = last.label_weights
+            if weights is not None:
+                weights = np.where(last.seen, weights, 1)
+            everything = np.ones(len(decided), bool)
+            train = replace(last, Y=decided, seen=everything, label_weights=weights)
             rows = (fold[-1] == k) & ~target.seen
             if np.ptp(decided, axis=0).any():
                 held_out = replace(target.take(rows), name=f"{target.name}, held out")

@@ -10,6 +10,9 @@ document starts with the probabilities of logistic regression.
 
 The same as scikit-learn's LabelSpreading with this graph as kernel, whose defaults are α = .2,
 7 neighbours and 30 iterations. The defaults here are those of `graph-only`, to compare with it.
+
+The row of Y of a labelled document is multiplied by the weight of its label. Labelled documents of
+a target, which are not in that paper, keep their row of Y in every step.
 """
 
 from typing import Annotated
@@ -17,7 +20,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Lt
 
-from transferbench.core.documents import score_targets, seen_rows, stack_matrices
+from transferbench.core.documents import score_targets, seen_rows, seen_weights, stack_matrices
 from transferbench.core.graph import Search, cosine_graph, graph_diagnostics, spread
 from transferbench.parameters import Count
 from transferbench.problem import Domain, Fit, Problem
@@ -50,7 +53,12 @@ def fit(
         F (n, c) of every target, and the labels of every source and every seen row.
     """
     X, y = seen_rows(problem)
-    labels = np.eye(len(problem.classes))[y]
+    labels, weights = np.eye(len(problem.classes))[y], seen_weights(problem)
+    if weights is not None:
+        labels *= weights[:, None]
+    of_target = np.concatenate(
+        [np.full(d.seen.sum(), not d.seen.all(), bool) for d in problem.domains]
+    )
     graphs = []
 
     def score(i: int, domain: Domain) -> np.ndarray:
@@ -58,8 +66,9 @@ def fit(
         graph = cosine_graph(stack_matrices([X, domain.X[unseen]]), p, search=search)
         graphs.append(graph)
         start = np.vstack([labels, np.zeros((len(unseen), labels.shape[1]))])
+        fixed = np.append(of_target, np.zeros(len(unseen), bool)) if of_target.any() else None
         F = domain.Y.astype(np.float64)
-        F[unseen] = spread(graph, start, alpha, max_iter)[len(y) :]
+        F[unseen] = spread(graph, start, alpha, max_iter, fixed)[len(y) :]
         return F
 
     scores = score_targets(problem, score)

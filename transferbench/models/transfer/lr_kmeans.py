@@ -5,15 +5,18 @@
 x_i (d,) documents, μ_j (d,) means. A simple control without any factorisation.
 Unless prior is "equal", each step assigns documents so that the classes have their shares of them
 (`core.priors`), and offsets of the classes are added to the scores.
+
+Labelled documents of a target, which the papers have not, stay in the cluster of their label and
+count in its mean with the weight of the label.
 """
 
 import numpy as np
 
 from transferbench.core.documents import score_targets
 from transferbench.core.logistic import label_start
-from transferbench.core.priors import class_priors, count_offsets
+from transferbench.core.priors import class_priors, count_offsets, remaining_shares
 from transferbench.parameters import Count, Positive, Prior
-from transferbench.problem import Domain, Fit, Matrix, Problem
+from transferbench.problem import Domain, Fit, Problem
 
 
 def fit(
@@ -42,41 +45,56 @@ def fit(
     def score(i: int, domain: Domain) -> np.ndarray:
         P, shares = starts[i], priors.by_domain[i]
         decided = np.eye(P.shape[1])[P.argmax(axis=1)]
+        if domain.label_weights is not None and domain.seen.any():
+            decided *= np.where(domain.seen, domain.label_weights, 1)[:, None]
         size = decided.sum(axis=0)[:, None]
         # A class without documents starts at the mean weighted by its probabilities.
         means = np.where(size > 0, (domain.X.T @ decided).T, (domain.X.T @ P).T)
         means /= np.where(size > 0, size, P.sum(axis=0)[:, None].clip(1e-12))
-        if shares is not None:
-            return _with_counts(domain.X, means, shares, max_iter)
+        if shares is not None or domain.seen.any():
+            return _constrained(domain, means, shares, max_iter)
         kmeans = KMeans(len(problem.classes), init=means, n_init=1, max_iter=max_iter)
         return np.asarray(-kmeans.fit(domain.X).transform(domain.X))
 
     return Fit(score_targets(problem, score), diagnostics=priors.diagnostics)
 
 
-def _with_counts(X: Matrix, means: np.ndarray, shares: np.ndarray, max_iter: int) -> np.ndarray:
-    """Return minus half squared distances to the means, with offsets (n, c).
+def _constrained(
+    domain: Domain, means: np.ndarray, shares: np.ndarray | None, max_iter: int
+) -> np.ndarray:
+    """Return the scores (n, c) of k-means with labels or shares of the classes.
 
     Parameters
     ----------
-    X
-        Documents (n, d).
+    domain
+        Documents X (n, d), of which the labelled ones stay in the cluster of their label.
     means
         (c, d) the start. A class without documents keeps its mean.
     shares
-        (c,) shares of the classes among the documents.
+        (c,) shares of the classes among the documents, None if free.
     max_iter
         Iterations.
+
+    Returns
+    -------
+    scores
+        Minus half squared distances to the means, with offsets; without shares minus distances.
     """
+    X, seen, labels = domain.X, domain.seen, domain.Y.argmax(axis=1)
+    weights = np.ones(len(seen))
+    if domain.label_weights is not None:
+        weights[seen] = domain.label_weights[seen]
+    if shares is not None:
+        shares = remaining_shares(domain, shares)
     half = np.asarray((X * X).sum(axis=1)) / 2
     decided = np.full(X.shape[0], -1)
     for _ in range(max_iter):
         near = np.asarray(X @ means.T) - (means**2).sum(axis=1) / 2 - half.reshape(-1, 1)
-        scores = near + count_offsets(near, shares)
-        before, decided = decided, scores.argmax(axis=1)
+        scores = near if shares is None else near + count_offsets(near[~seen], shares)
+        before, decided = decided, np.where(seen, labels, scores.argmax(axis=1))
         if (before == decided).all():
             break
-        members = np.eye(len(means))[decided]
+        members = np.eye(len(means))[decided] * weights[:, None]
         size = members.sum(axis=0)[:, None]
-        means = np.where(size > 0, (X.T @ members).T / size.clip(1), means)
-    return np.asarray(scores)
+        means = np.where(size > 0, (X.T @ members).T / np.where(size > 0, size, 1), means)
+    return np.asarray(scores if shares is not None else -np.sqrt(np.maximum(-2 * scores, 0)))

@@ -7,14 +7,16 @@ training, the unlabelled documents of one target whose largest class probability
 threshold get their decided class as label, until none is added. Labels once given stay. Yarowsky,
 ACL 1995; implementation and values of scikit-learn's SelfTrainingClassifier. Every target is fitted
 alone. A control without any model of the difference between domains.
+
+A labelled document of a target is one of the i; the weight of its label multiplies its loss.
 """
 
 import numpy as np
 
-from transferbench.core.documents import score_targets, seen_rows, stack_matrices
+from transferbench.core.documents import score_targets, seen_rows, seen_weights, stack_matrices
 from transferbench.core.logistic import logistic_regression
 from transferbench.parameters import Count, Fraction, Positive
-from transferbench.problem import Domain, Fit, Problem
+from transferbench.problem import Domain, Fit, Matrix, Problem
 
 #: scikit-learn's mark of a document without a label.
 UNLABELLED = -1
@@ -39,15 +41,24 @@ def fit(
     Fit
         Class probabilities (n, c) of every target, and the labels of every source.
     """
+    from sklearn.linear_model import LogisticRegression
     from sklearn.semi_supervised import SelfTrainingClassifier
 
     X, y = seen_rows(problem)
+    weights, classifier = seen_weights(problem), logistic_regression(X, C)
+
+    class Weighted(LogisticRegression):
+        """Weigh the first documents, which have given labels: scikit-learn's loop does not."""
+
+        def fit(self, X: Matrix, y: np.ndarray) -> LogisticRegression:
+            return super().fit(X, y, np.append(weights, np.ones(X.shape[0] - len(weights))))
+
+    if weights is not None:
+        classifier = Weighted(**classifier.get_params())
 
     def score(i: int, domain: Domain) -> np.ndarray:
         T = domain.X[np.flatnonzero(~domain.seen)]
-        model = SelfTrainingClassifier(
-            logistic_regression(X, C), threshold=threshold, max_iter=max_iter
-        )
+        model = SelfTrainingClassifier(classifier, threshold=threshold, max_iter=max_iter)
         model.fit(stack_matrices([X, T]), np.concatenate([y, np.full(T.shape[0], UNLABELLED)]))
         P = np.zeros((len(domain.seen), len(problem.classes)))
         P[:, model.classes_] = model.predict_proba(domain.X)

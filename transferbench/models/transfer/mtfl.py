@@ -21,6 +21,10 @@ without ε is kept, as in the authors' code, which divides ε by ten until it is
 Reconstructed without access to the paper, from its problem as it is known, without intercept. The
 MRTL paper does not give its γ.
 
+A target with labels is a labelled domain with tasks of its own. The weight of a label multiplies
+its squared error, which the paper does not have: a row of X_t and y_t is multiplied by its root.
+Scores of labelled documents of a target are their labels.
+
 Departures from the paper:
 - Each ε continues from the W of the one before, so that the objective never rises.
 - Ω (tasks × tasks) in place of D (features × features): the same minimiser, with no array larger
@@ -31,11 +35,12 @@ Departures from the paper:
 """
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
-from transferbench.core.documents import seen_rows
+from transferbench.core.documents import seen_rows, with_labels
 from transferbench.parameters import Count, Positive
-from transferbench.problem import Fit, Matrix, Problem, Watch
+from transferbench.problem import Fit, Matrix, Problem, Watch, canonical
 
 
 def fit(
@@ -78,6 +83,10 @@ def fit(
     views = [domain.X.astype(np.float64, copy=False) for domain in problem.domains]
     X = [views[i][np.flatnonzero(problem.domains[i].seen)] for i in labelled]
     Y = [np.where(d.Y[d.seen] > 0, 1.0, -1.0) for d in problem.domains if d.seen.any()]
+    for j, domain in enumerate(problem.domains[i] for i in labelled):
+        if domain.label_weights is not None:
+            root = np.sqrt(domain.label_weights[domain.seen])[:, None]
+            X[j], Y[j] = canonical(sp.csr_array(X[j]).multiply(root)), Y[j] * root
     Omega = np.eye(c * len(labelled)) / (c * len(labelled))
     A = np.zeros((sum(map(len, Y)), c))
     trace: list[float] = []
@@ -90,7 +99,10 @@ def fit(
         trace.append(float(loss + gamma * trace_norm**2))
         if watch or step % max_iter == 0:
             weights, mean = dict(zip(labelled, parts, strict=True)), sum(parts) / len(parts)
-            scores = tuple(view @ weights.get(i, mean) for i, view in enumerate(views))
+            scores = tuple(
+                with_labels(domain, view @ weights.get(i, mean))
+                for i, (domain, view) in enumerate(zip(problem.domains, views, strict=True))
+            )
         if watch:
             watch(step, max_iter * len(epsilon), scores)
         if step % max_iter == 0:

@@ -7,13 +7,12 @@ document's cluster; F_t (m, c). Lee and Seung's multiplicative updates as implem
 scikit-learn.
 
 Its columns are clusters: scoring uses the target's labels to find the best matching of clusters and
-classes. The papers do not say how they obtain classes from NMF.
+classes. The papers do not say how they obtain classes from NMF. Labels of a target are not used.
 """
 
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.core.documents import score_targets
 from transferbench.parameters import Count
 from transferbench.problem import Domain, Fit, Problem
 
@@ -35,7 +34,7 @@ def fit(problem: Problem, *, max_iter: Count = 200, seed: int) -> Fit:
 
     rng = np.random.RandomState(seed)
 
-    def score(i: int, domain: Domain) -> np.ndarray:
+    def factor(domain: Domain) -> np.ndarray:
         # In float32 scikit-learn's updates overflow from some starts: they divide by tiny numbers.
         X = sp.csc_matrix(domain.X, dtype=np.float64)
         # With words that no document has, they overflow from some starts all the same.
@@ -48,4 +47,5 @@ def fit(problem: Problem, *, max_iter: Count = 200, seed: int) -> Fit:
                 break
         return np.asarray(W)
 
-    return Fit(score_targets(problem, score), columns="clusters")
+    scores = (domain.Y if domain.seen.all() else factor(domain) for domain in problem.domains)
+    return Fit(tuple(scores), columns="clusters")

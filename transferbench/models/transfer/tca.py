@@ -16,13 +16,16 @@ matrix (I + µ K L K)⁻¹ K H K to be symmetric, which it is not; so it is not 
 Reconstructed without access to the paper. µ = 1 and q = 20 are common in published code, which also
 scales L or the rows of K W in various ways. Here the constraint has n in place of one, so that
 every component has variance one, which suits the penalty of the regression.
+
+A labelled document of a target is in both parts, as one that is labelled and as one of the target;
+the paper has none. The weight of its label multiplies its loss in the regression.
 """
 
 import numpy as np
 from scipy.linalg import eigh
 
 from transferbench.core.dense import Features, class_scores, dense
-from transferbench.core.documents import score_targets, seen_rows
+from transferbench.core.documents import score_targets, seen_rows, seen_weights
 from transferbench.core.logistic import logistic_regression
 from transferbench.parameters import Count, Positive
 from transferbench.problem import Domain, Fit, Problem
@@ -64,11 +67,12 @@ def fit(
     """
     vectors = dense(problem, features, components)
     X, y = seen_rows(vectors)
+    weights = seen_weights(vectors)
 
     def score(i: int, domain: Domain) -> np.ndarray:
         embedded = transfer_components(np.asarray(X), np.asarray(domain.X), q, mu)
         source, target = np.split(embedded, [len(y)])
-        model = logistic_regression(source, C).fit(source, y)
+        model = logistic_regression(source, C).fit(source, y, weights)
         return class_scores(model, target, np.unique(y), len(problem.classes))
 
     return Fit(score_targets(vectors, score))

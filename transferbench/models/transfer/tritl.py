@@ -26,6 +26,9 @@ early here.
 The form "alternating" is the usual one of such models: X divided by its sum, random F and S,
 G_τ = P, and updates in turn, domain by domain. The experiment mrtl-table2 has both. With rows of F
 that sum to one the objective may rise.
+
+A labelled document of a target, which the paper has not, has a fixed row of G_τ, its label; weights
+of labels only enter the regression that gives the start.
 """
 
 from typing import Literal
@@ -95,7 +98,9 @@ def fit(
             shared, by_domain = _topics(problem, (k1, k2, k3), seed)
             for G in Gs:
                 if not G.fixed:
-                    G.value = (G.value + 1 / len(problem.classes)) / 2
+                    mixed = (G.value + 1 / len(problem.classes)) / 2
+                    keep = G.fixed_rows
+                    G.value = mixed if keep is None else np.where(keep[:, None], G.value, mixed)
         else:
             scale = sum_one
             shared, by_domain = _random(problem, (k1, k2, k3), seed)
