@@ -35,7 +35,9 @@ FIRST_THRESHOLD = 0.1
 LEAST_WEIGHT = 1e-12
 #: Relative difference below which cosines count as equal, because float32 rounds them.
 TIE = 1e-5
-#: Memory for distances, in MiB.
+#: Mean entries of a row from which dense products are faster.
+MANY_ENTRIES = 100
+#: Memory for distances or cosines, in MiB.
 MAX_MEBIBYTES = 64
 
 
@@ -96,13 +98,13 @@ def cosine_graph(X: Matrix, p: int, *, search: Search = "exact") -> Graph:
     """Return the graph that joins each row of X to its p nearest rows by cosine.
 
     W_ij = cos(x_i, x_j) if one of the two is among the p nearest of the other, else 0 (GTL, eqs. 3
-    and 5). Forms no (n, n) array.
+    and 5). Only positive cosines give edges. Forms no (n, n) array.
 
     Parameters
     ----------
     X
-        (n, d) nonnegative, sparse or dense; its rows are the nodes. A row of zeros or one
-        orthogonal to all others has no neighbour.
+        (n, d), sparse or dense; its rows are the nodes. A row of zeros or one without a positive
+        cosine to another has no neighbour.
     p
         Number of nearest rows. Of ties at the p-th place the smaller index is taken.
     search
@@ -115,7 +117,9 @@ def cosine_graph(X: Matrix, p: int, *, search: Search = "exact") -> Graph:
     A, B = sp.csr_matrix(X), sp.csr_matrix(X.T)
     recall = 1.0
     if search == "exact" or (search == "auto" and n <= MAX_EXACT_ROWS):
-        edges = _exact_neighbours(A, B, np.arange(n), p)
+        # Other rows keep the other search, whose sums are rounded otherwise.
+        many = A.nnz > MANY_ENTRIES * n and (A.data < 0).any()
+        edges = _by_blocks(X, p) if many else _exact_neighbours(A, B, np.arange(n), p)
     else:
         probe = np.sort(np.random.default_rng(0).permutation(n)[:PROBE_ROWS])
         exact = _exact_neighbours(A, B, probe, p)
@@ -157,9 +161,7 @@ def heat_graph(Z: np.ndarray, p: int) -> Graph:
     return Graph(sp.csr_array(S.maximum(S.T)))
 
 
-def spread(
-    graph: Graph, P: np.ndarray, alpha: float, steps: int, fixed: np.ndarray | None = None
-) -> np.ndarray:
+def spread(graph: Graph, P: np.ndarray, alpha: float | np.ndarray, steps: int) -> np.ndarray:
     """Return F (n, c) after fixed-point steps of F = α S F + (1 − α) P.
 
     S is W divided by the roots of the degrees of row and column. Label spreading of Zhou et al.,
@@ -172,20 +174,40 @@ def spread(
     P
         (n, c), the start.
     alpha
-        α: weight of the graph.
+        α: weight of the graph, one number or (n, 1). A row of F with 0 stays as in P.
     steps
         Number of steps.
-    fixed
-        (n,) True for rows of F that stay as in P, if any.
     """
     scale = sp.diags_array(1 / np.sqrt(np.where(graph.degree > 0, graph.degree, 1)))
     S = sp.csr_array(scale @ graph.W @ scale)
     F = P
     for _ in range(steps):
         F = alpha * product(S, F) + (1 - alpha) * P
-        if fixed is not None:
-            F[fixed] = P[fixed]
     return F
+
+
+def _by_blocks(X: sp.csr_array, p: int) -> Edges:
+    """Return the p nearest rows of each row of X (n, d), faster if rows have many entries.
+
+    Columns with an entry in every second row are multiplied as dense matrices; the cosines of a
+    block of rows with all rows are dense.
+    """
+    n = X.shape[0]
+    common = np.diff(sp.csc_array(X).indptr) > n / 2
+    D, S = X[:, np.flatnonzero(common)].toarray(), sp.csr_array(X[:, np.flatnonzero(~common)])
+    St, step = sp.csr_array(S.T), max(1, (MAX_MEBIBYTES << 20) // (X.dtype.itemsize * n))
+    edges = []
+    for start in range(0, n, step):
+        own = np.arange(start, min(start + step, n))
+        # (rows of the block, n)
+        cosines = (S[own] @ St).toarray() + D[own] @ D.T
+        cosines[own - start, own] = 0
+        last = np.partition(cosines, -p, axis=1)[:, -p] if p < n else np.zeros(len(own))
+        rows, cols = np.nonzero((cosines > 0) & (cosines >= last[:, None]))
+        rows, cols, values = nearest(rows, cols, cosines[rows, cols], p)
+        edges.append((own[rows], cols, values))
+    rows, cols, values = (np.concatenate(part) for part in zip(*edges, strict=True))
+    return rows, cols, values
 
 
 def _exact_neighbours(A: sp.csr_matrix, B: sp.csr_matrix, todo: np.ndarray, p: int) -> Edges:

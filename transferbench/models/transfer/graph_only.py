@@ -8,8 +8,10 @@ the effect of GCMF's document graph without any factorisation. As in GCMF, colum
 one before the argmax, which assumes classes of about equal size. Unless prior is "equal", columns
 are scaled so that the decisions have the shares of the classes (`core.priors`).
 
-Rows of F of labelled documents of a target are their labels in every step and count in the sums and
-shares of the columns; weights of labels only enter the regression. GCMF has no such documents.
+Rows of P of labelled documents of a target, which GCMF has not, are their labels; weights of labels
+only enter the regression. Their rows of F are not fixed, nor is their term multiplied by a weight:
+on ten pairs of domains with 50 labels, mean accuracy was 83.4 as it is, 76.2 with rows fixed and
+79.4 with a weight of 10.
 """
 
 from typing import Annotated
@@ -64,8 +66,7 @@ def fit(
 
     def score(i: int, domain: Domain) -> np.ndarray:
         graphs.append(cosine_graph(domain.X, p, search=search))
-        fixed = domain.seen if domain.seen.any() else None
-        F, shares = spread(graphs[-1], starts[i], alpha, max_iter, fixed), priors.by_domain[i]
+        F, shares = spread(graphs[-1], starts[i], alpha, max_iter), priors.by_domain[i]
         return scale_to_one(F, "columns") if shares is None else match_counts(F, shares)
 
     scores = score_targets(problem, score)

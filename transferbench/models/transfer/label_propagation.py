@@ -66,9 +66,11 @@ def fit(
         graph = cosine_graph(stack_matrices([X, domain.X[unseen]]), p, search=search)
         graphs.append(graph)
         start = np.vstack([labels, np.zeros((len(unseen), labels.shape[1]))])
-        fixed = np.append(of_target, np.zeros(len(unseen), bool)) if of_target.any() else None
+        of_row: float | np.ndarray = alpha
+        if of_target.any():
+            of_row = np.append(np.where(of_target, 0, alpha), np.full(len(unseen), alpha))[:, None]
         F = domain.Y.astype(np.float64)
-        F[unseen] = spread(graph, start, alpha, max_iter, fixed)[len(y) :]
+        F[unseen] = spread(graph, start, of_row, max_iter)[len(y) :]
         return F
 
     scores = score_targets(problem, score)
