@@ -104,10 +104,11 @@ class Domain:
             seen=self.seen[rows], label_weights=weights,
         )  # fmt: skip
 
-    def without_labels(self) -> Self:
-        """Return the domain with every label hidden."""
-        hidden = np.zeros_like(self.seen)
-        return replace(self, Y=np.zeros_like(self.Y), seen=hidden, label_weights=None)
+    def hide(self, rows: np.ndarray) -> Self:
+        """Return the domain with the labels of some documents hidden, by their indices or mask."""
+        Y, seen = self.Y.copy(), self.seen.copy()
+        Y[rows], seen[rows] = 0, False
+        return replace(self, Y=Y, seen=seen)
 
 
 @dataclass(frozen=True)
@@ -238,13 +239,18 @@ class Fit:
         tri-factorisation; the earliest of targets that are fitted one by one. Of `consensus`:
         "area", the least area under the ROC curve of a target against the sources; "alike", the
         number of targets that the SVM decides; the least "agreement", and the largest "share_width"
-        and "share_peaks", see `consensus.Agreed`.
+        and "share_peaks", see `consensus.Agreed`; with labels of targets, "held_out", their number,
+        and "held_out_right", how many of these documents are decided right if they are held out.
+    held_out
+        As scores, but those of labelled documents of targets are by a fit that had not seen their
+        label. Empty if the model does not compute them.
     """
 
     scores: tuple[np.ndarray, ...]
     trace: tuple[float, ...] = ()
     columns: Literal["classes", "clusters"] = "classes"
     diagnostics: Mapping[str, float] = field(default_factory=dict)
+    held_out: tuple[np.ndarray, ...] = ()
 
 
 def _equal(one: Matrix, other: Matrix) -> bool:

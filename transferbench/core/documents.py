@@ -9,6 +9,8 @@ import scipy.sparse as sp
 from transferbench.core.scale import drop_empty_columns, unit_rows
 from transferbench.problem import Domain, Matrix, Problem
 
+#: Parts of the labelled documents of a target that are held out in turn.
+FOLDS = 5
 #: The first view or all, with rows of length one; or all as they are.
 View = Literal["first", "all", "raw"]
 
@@ -99,3 +101,15 @@ def seen_weights(problem: Problem) -> np.ndarray | None:
         ]
     )
     return None if (weights == 1).all() else weights
+
+
+def label_folds(domain: Domain) -> np.ndarray:
+    """Return the fold (m,), from 0 to 4, of each labelled document of a domain.
+
+    Classes and lengths are spread over the folds. A fold depends on the content of the documents,
+    not on their order or that of the features.
+    """
+    size = np.asarray((abs(domain.X[np.flatnonzero(domain.seen)]) ** 1.5).sum(axis=1)).ravel()
+    fold = np.empty(len(size), np.intp)
+    fold[np.lexsort([size, domain.Y[domain.seen].argmax(axis=1)])] = np.arange(len(size)) % FOLDS
+    return fold

@@ -21,6 +21,17 @@ linear SVM decides. They do if a logistic regression cannot tell them apart: on 
 the area under its curve of receiver operating characteristic is below `alike`. The SVM also decides
 on fewer than 20 documents, which have no shares to find.
 
+A problem may have several views, such as words, n-grams of characters and sentence embeddings. All
+that is above is about the first; graph only and TSVM of each further view are further members of
+the second sum.
+
+With labelled documents of a target the members are logistic regression, graph only and TSVM on each
+view, and logistic regression on its labelled documents alone, see `labelled_members`. All train
+on the labelled documents of sources and target, with the weights of their labels. The decision is
+that of a stack (`core.stacking`), whose weights of the members and offsets of the classes are
+fitted to the labelled documents, each of which its members had not seen: five folds. Its scores are
+probabilities. Given shares replace the offsets.
+
 A method of this project, found with labels of tasks of the corpora of the experiment `choice`. The
 experiment `choice-settings` chooses strength, width and prior for each corpus on the others.
 """
@@ -31,13 +42,20 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
-from scipy.special import expit, logit, ndtri, owens_t
+from scipy.special import expit, logit, ndtri, owens_t, softmax
 
-from transferbench.core.documents import score_targets, seen_rows, stack_matrices
+from transferbench.core.documents import (
+    label_folds,
+    score_targets,
+    seen_rows,
+    stack_matrices,
+    with_labels,
+)
 from transferbench.core.priors import class_priors, count_offsets, labelled_shares
-from transferbench.models.transfer import cocc, dtl, graph_only, svm, tsvm
+from transferbench.core.stacking import fit_stack, held_out, margins
+from transferbench.models.transfer import cocc, dtl, graph_only, lr, svm, tsvm
 from transferbench.parameters import Count, Fraction, Positive, Prior
-from transferbench.problem import Domain, Fit, Matrix, Problem
+from transferbench.problem import Domain, Fit, Problem
 
 #: Shares that are tried, as distances of their log-odds from those of the labels.
 STEPS = np.linspace(-2.4, 2.4, 9)
@@ -49,6 +67,8 @@ LEAST = 1e-9
 Z = np.linspace(-0.5, 3.0, 351)
 #: Least number of documents of source and target, and of each labelled class in a sample.
 FEW = 20
+#: Number of labelled documents that the class shares of the sources count as in those of a target.
+SOURCE_COUNT = 25.0
 
 
 def fit(
@@ -66,7 +86,8 @@ def fit(
     Parameters
     ----------
     prior
-        Shares of the classes in the targets: "agreed" as above, or see `class_priors`.
+        Shares of the classes in the targets: "agreed" as above, or see `class_priors`. With labels
+        of a target, "agreed" leaves its shares to the stack.
     strength
         Weight of the agreement.
     width
@@ -74,15 +95,17 @@ def fit(
     alike
         Area below which source and target look alike.
     sample
-        Documents of each domain, drawn at random, that are used to find the shares and the area.
+        Documents of each domain, drawn at random, that are used to find the shares, the area and
+        the weights of a stack; labelled documents of a target are always among them.
     seed
         Of DTL and the sample.
 
     Returns
     -------
     Fit
-        Scores (n, c) of every target, and the labels of every source. A score is Σ_m w_m q_m, with
-        an offset of each class that gives it its share; or the decision value of the SVM.
+        Scores (n, c) of every target, and the labels of labelled documents. A score is Σ_m w_m q_m,
+        with an offset of each class that gives it its share; or the decision value of the SVM; or,
+        with labels of the target, the probability of the stack.
     """
     priors = class_priors(problem, "equal" if prior == "agreed" else prior, 1.0)
     equal = np.full(len(problem.classes), 1 / len(problem.classes))
@@ -93,6 +116,18 @@ def fit(
         single = replace(problem, domains=(*problem.sources, target))
         part = sampled(single, sample, seed)
         areas.append(area(part, seed))
+        if target.seen.any():
+            stack = stacked(single, part)
+            P = stack.probabilities
+            if prior != "agreed":
+                given = priors.by_domain[i]
+                L = np.log(np.maximum(P, LEAST))
+                P = softmax(L + count_offsets(L, equal if given is None else given), axis=1)
+            held_out_scores[i] = stack.held_out
+            right = (stack.held_out * target.Y).sum(axis=1) == stack.held_out.max(axis=1)
+            for name, count in ("held_out", target.seen), ("held_out_right", right & target.seen):
+                diagnostics[name] = diagnostics.get(name, 0) + int(count.sum())
+            return P
         if prior == "agreed" and (areas[-1] < alike or len(target.seen) < FEW):
             diagnostics["alike"] += 1
             return svm.fit(single).scores[-1]
@@ -104,28 +139,125 @@ def fit(
             shares = equal if prior_shares is None else prior_shares
         return decide(single, members(single, seed), shares)
 
+    held_out_scores: dict[int, np.ndarray] = {}
     scores = score_targets(problem, score)
     diagnostics["area"] = min(areas)
     if agreed:
         diagnostics["agreement"] = min(target.agreement for target in agreed)
         diagnostics["share_width"] = max(target.width for target in agreed)
         diagnostics["share_peaks"] = max(target.peaks for target in agreed)
-    return Fit(scores, diagnostics=diagnostics | dict(priors.diagnostics))
+    by_held_out = tuple(held_out_scores.get(i, S) for i, S in enumerate(scores))
+    return Fit(
+        scores, diagnostics=diagnostics | dict(priors.diagnostics),
+        held_out=by_held_out if held_out_scores else (),
+    )  # fmt: skip
+
+
+def by_view(problem: Problem) -> list[Problem]:
+    """Return a problem of one view for each view; views after the first may have any sign."""
+    views = range(len(problem.domains[0].views))
+    if len(views) == 1:
+        return [problem]
+    return [
+        replace(
+            problem,
+            domains=tuple(
+                replace(d, views=(d.views[v],), signed=d.signed or v > 0) for d in problem.domains
+            ),
+        )
+        for v in views
+    ]
 
 
 def members(problem: Problem, seed: int) -> list[np.ndarray]:
-    """Return q (n, c) of graph only and DTL for the last domain; no shares are needed."""
-    return [
-        normal_ranks(fit.scores[-1])
-        for fit in (graph_only.fit(problem), dtl.fit(problem, seed=seed))
-    ]
+    """Return q (n, c) of graph only and DTL for the last domain; no shares are needed.
+
+    Then follow those of graph only on each further view.
+    """
+    first, *further = by_view(problem)
+    fits = [graph_only.fit(first), dtl.fit(first, seed=seed), *map(graph_only.fit, further)]
+    return [normal_ranks(fit.scores[-1]) for fit in fits]
 
 
 def decide(problem: Problem, members: Sequence[np.ndarray], shares: np.ndarray) -> np.ndarray:
     """Return the scores (n, c) of the last domain at shares (c,); see `members`."""
-    fit = tsvm.fit(problem, prior=tuple(np.maximum(shares, LEAST).tolist()))
-    total = weighted_sum([*members, normal_ranks(fit.scores[-1])], shares)
+    prior = tuple(np.maximum(shares, LEAST).tolist())
+    fits = [tsvm.fit(view, prior=prior) for view in by_view(problem)]
+    total = weighted_sum([*members, *(normal_ranks(fit.scores[-1]) for fit in fits)], shares)
     return np.asarray(total + count_offsets(total, shares))
+
+
+def labelled_members(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Return margins of members that train on labels of the last domain, too; and prior weights.
+
+    They are logistic regression on the labelled documents of the last domain alone, whose prior
+    weight is 0; and logistic regression, graph only and TSVM on each view. TSVM gets the class
+    shares (counts + 25 · shares of the sources) / (m + 25), of m labels.
+
+    Returns
+    -------
+    Z
+        (K, n, c) on the last domain. Rows of labelled documents are 0, and so are the margins of
+        the first member if it knows one class only.
+    prior
+        (K,) of sum one.
+    """
+    *sources, target = problem.domains
+    counts = target.Y[target.seen].sum(axis=0)
+    of_sources = labelled_shares(replace(problem, domains=tuple(sources)))
+    shares = (counts + SOURCE_COUNT * of_sources) / (counts.sum() + SOURCE_COUNT)
+    prior = tuple(np.maximum(shares, LEAST).tolist())
+    views = by_view(problem)
+    fits = [f for v in views for f in (lr.fit(v), graph_only.fit(v), tsvm.fit(v, prior=prior))]
+    Z = np.zeros((1 + len(fits), *target.Y.shape))
+    if np.count_nonzero(counts) > 1:
+        fits.append(lr.fit(replace(views[0], domains=views[0].domains[-1:])))
+    for k, fit in enumerate(fits, start=1):
+        Z[k % len(Z), ~target.seen] = margins(fit.scores[-1][~target.seen])
+    return Z, np.append(0.0, np.full(len(Z) - 1, 1 / (len(Z) - 1)))
+
+
+@dataclass(frozen=True)
+class Stacked:
+    """Decisions on the last domain of a problem by a stack of `labelled_members`.
+
+    Parameters
+    ----------
+    probabilities
+        (n, c) of the classes; those of labelled documents are their labels.
+    held_out
+        (n, c) the same, but those of labelled documents are by members and weights that had not
+        seen their label.
+    """
+
+    probabilities: np.ndarray
+    held_out: np.ndarray
+
+
+def stacked(problem: Problem, part: Problem) -> Stacked:
+    """Stack members that train on labels of the last domain.
+
+    Parameters
+    ----------
+    problem
+        The sources and one target with labelled documents.
+    part
+        The same with fewer documents, among them all labelled ones of the target: the weights are
+        fitted on it.
+    """
+    *sources, target = part.domains
+    rows, y = np.flatnonzero(target.seen), target.Y[target.seen].argmax(axis=1)
+    fold = label_folds(target)
+    parts = []
+    for k in range(fold.max() + 1):
+        hidden = target.hide(rows[fold == k])
+        parts.append(labelled_members(replace(part, domains=(*sources, hidden)))[0][:, rows])
+    Z = np.array(parts)[fold, :, np.arange(len(rows))].swapaxes(0, 1)  # (K, m, c)
+    on_all, prior = labelled_members(problem)
+    P = softmax(fit_stack(Z, y, prior).scores(on_all), axis=1)
+    target, P_held_out = problem.domains[-1], P.copy()
+    P_held_out[target.seen] = softmax(held_out(Z, y, prior, fold), axis=1)
+    return Stacked(with_labels(target, P), P_held_out)
 
 
 def normal_ranks(scores: np.ndarray) -> np.ndarray:
@@ -235,7 +367,8 @@ def area(problem: Problem, seed: int) -> float:
 def sampled(problem: Problem, size: int, seed: int) -> Problem:
     """Return the problem with `size` documents of each domain, drawn at random, or all.
 
-    If fewer than FEW documents of a labelled class are drawn, FEW of it are added.
+    If fewer than FEW documents of a labelled class are drawn, FEW of it are added; and so are all
+    labelled documents of a target.
     """
     rng = np.random.default_rng(seed)
 
@@ -247,8 +380,8 @@ def sampled(problem: Problem, size: int, seed: int) -> Problem:
         for members in domain.Y[order].T > 0:
             if members[:size].sum() < FEW:
                 drawn.append(order[members][:FEW])
-        rows = np.unique(np.concatenate(drawn))
-        views: tuple[Matrix, ...] = tuple(view[rows] for view in domain.views)
-        return replace(domain, views=views, Y=domain.Y[rows], seen=domain.seen[rows])
+        if not domain.seen.all():
+            drawn.append(np.flatnonzero(domain.seen))
+        return domain.take(np.unique(np.concatenate(drawn)))
 
     return replace(problem, domains=tuple(map(part, problem.domains)))
