@@ -45,15 +45,17 @@ def fit(
     from sklearn.semi_supervised import SelfTrainingClassifier
 
     X, y = seen_rows(problem)
-    weights, classifier = seen_weights(problem), logistic_regression(X, C)
+    classifier = logistic_regression(X, C)
+    if (weights := seen_weights(problem)) is not None:
+        given = weights
 
-    class Weighted(LogisticRegression):
-        """Weigh the first documents, which have given labels: scikit-learn's loop does not."""
+        class Weighted(LogisticRegression):  # type: ignore[misc]
+            """Weigh the first documents, which have given labels: scikit-learn's loop does not."""
 
-        def fit(self, X: Matrix, y: np.ndarray) -> LogisticRegression:
-            return super().fit(X, y, np.append(weights, np.ones(X.shape[0] - len(weights))))
+            def fit(self, X: Matrix, y: np.ndarray) -> "Weighted":
+                super().fit(X, y, np.append(given, np.ones(X.shape[0] - len(given))))
+                return self
 
-    if weights is not None:
         classifier = Weighted(**classifier.get_params())
 
     def score(i: int, domain: Domain) -> np.ndarray:
