@@ -52,6 +52,11 @@ def label_factors(
     in a source: the number of its labels and its share of the unlabelled documents, 1/c without
     priors. It then weighs as much as a mean document of its class.
 
+    Weights of labels enter the regression alone. To weigh the loss of a document by w, its rows of
+    X and V are multiplied by √w. On comp vs sci and books vs dvd (500 documents, 50 labels, two
+    draws) that lowered the mean accuracy of DTL, MTrick, MRTL, DKT and GCMF from 80.7 to 78.3 at w
+    = 10.
+
     Parameters
     ----------
     problem

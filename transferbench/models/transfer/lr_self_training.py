@@ -8,7 +8,8 @@ threshold get their decided class as label, until none is added. Labels once giv
 ACL 1995; implementation and values of scikit-learn's SelfTrainingClassifier. Every target is fitted
 alone. A control without any model of the difference between domains.
 
-A labelled document of a target is one of the i; the weight of its label multiplies its loss.
+An extension: the weight of a label multiplies the loss of its document. Labels that are added weigh
+1.
 """
 
 import numpy as np
