@@ -34,6 +34,22 @@ def test_equals_the_definition_including_ties(seed, p):
     np.testing.assert_allclose(cosine_graph(sp.csr_array(X), p).W.toarray(), slow(X, p), atol=1e-12)
 
 
+@pytest.mark.parametrize("p", [3, 10, 70])
+def test_negative_entries_give_edges_for_positive_cosines_alone(monkeypatch, p):
+    """By both searches; the second is for rows with many entries."""
+    rng = np.random.default_rng(p)
+    X = np.hstack([counts(p), rng.standard_normal((60, 5)) / 4])
+    X[5:9] = X[5]  # ties
+    X[20] = 0
+    expected = slow(X, p)
+    assert (expected >= 0).all()
+    for many in (100, 0):
+        monkeypatch.setattr(module, "MANY_ENTRIES", many)
+        monkeypatch.setattr(module, "MAX_MEBIBYTES", 1 / 2**8)  # blocks of eight rows
+        W = cosine_graph(sp.csr_array(X), p).W.toarray()
+        np.testing.assert_allclose(W, expected, atol=1e-12)
+
+
 @pytest.mark.parametrize("threshold", [0.99, 0.0])
 def test_ties_beyond_the_first_search_are_broken_by_index(monkeypatch, threshold):
     monkeypatch.setattr(module, "EXTRA", 0)

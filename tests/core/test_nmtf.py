@@ -187,6 +187,27 @@ def test_normalize_makes_sums_one_and_leaves_zero_lines():
     )
 
 
+@pytest.mark.parametrize("shares", [None, np.array([0.7, 0.3])])
+@pytest.mark.parametrize("normalize", ["rows", "columns"])
+def test_fixed_rows_stay_and_the_others_sum_to_the_rest(normalize, shares):
+    rng = np.random.default_rng(3)
+    X, fixed = rng.random((30, 8)), np.arange(30) % 5 == 0
+    value = rng.random((30, 2))
+    value[fixed] = np.eye(2)[np.arange(6) % 2] / (1 if normalize == "rows" else 15)
+    X[0] = 0  # its row would become zero
+    V = Factor(value, fixed_rows=fixed, normalize=normalize, column_shares=shares)
+    U, H = Factor(rng.random((8, 3))), Factor(rng.random((3, 2)))
+    model = NMTF([Term(X, V, ((U, H),))], normalize_at="update", dtype="float64")
+    for _ in range(20):
+        model.update(V, U, H)
+    np.testing.assert_array_equal(V.value[fixed], value[fixed])
+    np.testing.assert_allclose(V.value.sum(axis=1 if normalize == "rows" else 0), 1)
+    assert not np.allclose(V.value[~fixed], value[~fixed])
+    # The objective and the cached products follow the scaled values.
+    A = U.value @ H.value
+    assert model.objective() == pytest.approx(np.sum((X - V.value @ A.T) ** 2))
+
+
 def test_frobenius_one_and_drop_empty_columns():
     X = sp.csr_array(np.array([[3.0, 0, 4], [0, 0, 0]]))
     assert np.sqrt((frobenius_one(X).toarray() ** 2).sum()) == pytest.approx(1)

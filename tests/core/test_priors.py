@@ -67,6 +67,30 @@ def test_the_sources_shares_are_those_of_its_labels(model):
     np.testing.assert_allclose(by_name, by_value, rtol=1e-5)
 
 
+def test_what_remains_of_shares_is_for_unlabelled_documents():
+    problem, truth = make_problem(documents=40)
+    target, Y, shares = problem.domains[1], truth.Y[1], np.array([0.6, 0.4])
+    assert priors.remaining_shares(target, shares) is shares
+    first, all_of_one = np.arange(40) < 10, Y[:, 1] > 0  # 20 documents, where 16 are expected
+    for seen, expected in (
+        (first, (40 * shares - Y[first].sum(axis=0)) / 30),
+        (all_of_one, [1.0, 0.0]),
+    ):
+        given = replace(target, Y=Y * seen[:, None], seen=seen)
+        np.testing.assert_allclose(priors.remaining_shares(given, shares), expected)
+
+
+def test_weights_of_labels_count_in_their_shares():
+    problem, truth = make_problem(documents=40)
+    source, target = problem.domains
+    seen = np.arange(40) < 10
+    Y = truth.Y[1] * seen[:, None]
+    target = replace(target, Y=Y, seen=seen, label_weights=np.full(40, 4.0))
+    counts = truth.Y[0].sum(axis=0) + 4 * Y.sum(axis=0)
+    shares = priors.labelled_shares(replace(problem, domains=(source, target)))
+    np.testing.assert_allclose(shares, counts / 80)
+
+
 @pytest.mark.parametrize("prior", [(0.5,), "even", "0.9,-0.1", (0.0, 1.0), "0.9,x"])
 def test_what_is_no_share_of_each_class_is_refused(prior):
     with pytest.raises(UserError, match=r"prior|shares given"):

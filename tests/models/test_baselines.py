@@ -136,17 +136,30 @@ def test_lr_self_training_equals_its_definition(parts, rounds):
 
 
 def test_label_propagation_equals_label_spreading_of_scikit_learn(parts):
-    """Seen rows of the target count as labelled, and keep their labels."""
     problem, X, y, T = parts
     both = sp.csr_array(sp.vstack([X, T]))
     W = cosine_graph(both, 5).W.toarray()
     model = LabelSpreading(kernel=lambda *_: W, alpha=0.7, max_iter=2000, tol=1e-12)
-    seen = np.arange(60) < 20
-    model.fit(both.toarray(), np.r_[y, np.where(seen, 1, -1)])
-    Y = np.where(seen[:, None], [[0.0, 1.0]], 0)
-    domains = (problem.domains[0], replace(problem.domains[1], Y=Y, seen=seen))
-    problem = replace(problem, domains=domains)
+    model.fit(both.toarray(), np.r_[y, np.full(60, -1)])
     scores = transferbench.fit("label-propagation", problem, p=5, alpha=0.7, max_iter=2000)
     F = scores.scores[1] / scores.scores[1].sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(F[~seen], model.label_distributions_[60:][~seen], atol=1e-6)
-    np.testing.assert_array_equal(F[seen], Y[seen])
+    np.testing.assert_allclose(F, model.label_distributions_[60:], atol=1e-6)
+
+
+def test_label_propagation_keeps_labels_of_a_target_in_every_step(parts):
+    """F = αSF + (1 − α)Y in all rows but those of labelled documents of the target, F = Y there."""
+    problem, X, y, T = parts
+    seen = np.arange(60) < 20
+    Y = np.where(seen[:, None], [[0.0, 1.0]], 0)
+    target = replace(problem.domains[1], Y=Y, seen=seen, label_weights=np.full(60, 3.0))
+    problem = replace(problem, domains=(problem.domains[0], target))
+    fit = transferbench.fit("label-propagation", problem, p=5, alpha=0.7, max_iter=2000)
+    W = cosine_graph(sp.csr_array(sp.vstack([X, T[seen], T[~seen]])), 5).W.toarray()
+    degree = W.sum(axis=1)
+    S = W / np.sqrt(np.outer(degree, degree))
+    start = np.vstack([np.eye(2)[y], 3 * Y[seen], Y[~seen]])
+    alpha = np.full((120, 1), 0.7)
+    alpha[60:80] = 0
+    F = np.linalg.solve(np.eye(120) - alpha * S, (1 - alpha) * start)
+    np.testing.assert_allclose(fit.scores[1][~seen], F[80:], atol=1e-9)
+    np.testing.assert_array_equal(fit.scores[1][seen], Y[seen])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from dataclasses import replace
 from functools import cache
 from itertools import chain
 
@@ -121,10 +122,36 @@ def test_the_same_seed_gives_the_same_scores(name, tmp_path, monkeypatch):
     assert len(fit.trace) == len(calls)
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_permutations_permute_the_scores(name):
+#: Transfer models that are trained on labels of a target. Others have tests of their own.
+TRAINED = [name for name in TRANSFER if name not in ("nmf", "consensus", "consensus-sampled")]
+
+
+def labelled(
+    problem: Problem, Y: np.ndarray, seen: np.ndarray, weights: np.ndarray | None = None
+) -> Problem:
+    """Return the problem with labels Y (n, c) of some documents of its last domain."""
+    *domains, target = problem.domains
+    target = replace(target, Y=Y * seen[:, None], seen=seen, label_weights=weights)
+    return replace(problem, domains=(*domains, target))
+
+
+@cache
+def fitted_with_labels(name: str) -> tuple[Problem, Truth, Fit]:
+    """Fit the problem of `fitted` with twelve labels, of weights from 1 to 4."""
+    problem, truth, _, _ = fitted(name)
+    n = len(problem.domains[-1].seen)
+    weights = 1 + np.arange(n) % 4 / 1.5
+    problem = labelled(problem, truth.Y[-1], np.arange(n) % 3 == 0, weights)
+    return problem, truth, run(name, problem)
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [*((name, False) for name in ALL), *((name, True) for name in TRAINED)],
+)
+def test_permutations_permute_the_scores(name, labels):
     """Random starts follow the positions of features and domains: their own tests permute them."""
-    problem, _, plain, _ = fitted(name)
+    problem, _, plain, *_ = fitted_with_labels(name) if labels else fitted(name)
     rng = np.random.default_rng(5)
     free = not parameters.takes_seed(models.load(name))
     n, m, classes = len(problem.domains), len(problem.domains[0].seen), len(problem.classes)
@@ -132,12 +159,12 @@ def test_permutations_permute_the_scores(name):
     order = rng.permutation(classes) if free else np.arange(classes)
     domains = []
     for domain, take in zip(problem.domains, rows, strict=True):
-        views = [sp.csr_array(view)[take] for view in domain.views]
+        taken = domain.take(take)
+        views = [sp.csr_array(view) for view in taken.views]
         if free or (name in CLUSTERING and name != "lssmtc"):  # which starts with the first
             columns = np.random.default_rng(6).permutation(views[0].shape[1])
             views[0] = views[0][:, columns]
-        Y, seen = domain.Y[take][:, order], domain.seen[take]
-        domains.append(Domain(domain.name, tuple(views), Y, seen))
+        domains.append(replace(taken, views=tuple(views), Y=taken.Y[:, order]))
     places = [0, *range(n - 1, 0, -1)] if free else range(n)
     names = tuple(problem.classes[c] for c in order)
     moved = Problem(problem.name, problem.family, names, tuple(domains[i] for i in places))
@@ -148,6 +175,117 @@ def test_permutations_permute_the_scores(name):
     else:
         for one, two in zip(expected, permuted.scores, strict=True):
             np.testing.assert_allclose(one, two, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_labels_of_a_target_decide_its_documents_and_change_others(name):
+    problem, truth, _, _ = fitted(name)
+    n = len(problem.domains[-1].seen)
+    seen, Y = np.arange(n) % 3 == 0, truth.Y[-1]
+    wrong = np.roll(Y, 1, axis=1)
+    fits = [run(name, labelled(problem, labels, seen)).scores[-1] for labels in (Y, wrong)]
+    for labels, scores in zip((Y, wrong), fits, strict=True):
+        assert (scores.argmax(axis=1) == labels.argmax(axis=1))[seen].all()
+    assert (fits[0][~seen] != fits[1][~seen]).any()
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_weights_of_labels_count_and_weights_of_one_change_no_digit(name):
+    problem, truth, _, _ = fitted(name)
+    n = len(problem.domains[-1].seen)
+    seen, Y = np.arange(n) % 3 == 0, np.roll(truth.Y[-1], 1, axis=1)
+    # The margin of a support vector machine with a large C is hard: weights would change nothing.
+    soft = {"C": 0.01} if "C" in parameters.schema(models.load(name)) else {}
+    plain, one, heavy = (
+        run(name, labelled(problem, Y, seen, weights), **soft).scores[-1]
+        for weights in (None, np.ones(n), np.where(seen, 1e3, 7.0))
+    )
+    assert plain.tobytes() == one.tobytes()
+    assert (plain[~seen] != heavy[~seen]).any()
+
+
+@pytest.mark.parametrize("name", ["lr", "svm"])
+def test_a_weight_of_two_is_the_document_twice(name):
+    problem, truth, _, _ = fitted(name)
+    n, Y = len(problem.domains[-1].seen), truth.Y[-1]
+    few = np.arange(n) % 3 == 0
+    double = labelled(problem, Y, few, np.full(n, 2.0))
+    once = labelled(problem, Y, few)
+    *domains, target = once.domains
+    rows = np.r_[np.arange(n), np.flatnonzero(few)]
+    twice = replace(once, domains=(*domains, target.take(rows)))
+    for C in (0.01, 1.0):
+        np.testing.assert_allclose(
+            run(name, double, C=C).scores[-1], run(name, twice, C=C).scores[-1][:n], atol=2e-3
+        )
+
+
+def misleading(documents: int = 200) -> tuple[Problem, np.ndarray]:
+    """Return a problem and the labels (n, 2) of its target.
+
+    Of the words of a class in the source, 30 have the same class in the target and 12 the other; 18
+    further words tell the classes in the target alone.
+    """
+    rng = np.random.default_rng(0)
+    domains = []
+    for source in (True, False):
+        y = rng.permutation(np.arange(documents) % 2)
+        rate = np.full((2, 60), 0.1)
+        for c in range(2):
+            rate[c, c:30:2] = 0.4
+            rate[c, (30 + c if source else 31 - c) : 42 : 2] = 0.5
+            rate[c, 42 + c :: 2] = 0.1 if source else 0.4
+        X = rng.poisson(rate[y]) * rng.uniform(0.8, 1.2, (documents, 60))
+        X /= np.linalg.norm(X, axis=1, keepdims=True).clip(1e-9)
+        Y, seen = np.eye(2)[y], np.full(documents, source)
+        name = "source" if source else "target"
+        domains.append(Domain(name, (sp.csr_array(X),), Y * seen[:, None], seen))
+    return Problem("misleading", "transfer", ("a", "b"), tuple(domains)), Y
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_more_labels_do_no_harm_where_the_source_misleads(name):
+    """Logistic regression has 64 per cent without labels.
+
+    The bound is two standard errors of a difference of accuracies if one document in ten changes.
+    """
+    problem, Y = misleading()
+    n = len(Y)
+    accuracies = []
+    for count in (0, 20, 60):
+        fit = run(name, labelled(problem, Y, np.arange(n) < count))
+        accuracies.append(np.mean((fit.scores[-1].argmax(axis=1) == Y.argmax(axis=1))[60:]))
+    assert (np.diff(accuracies) > -2 * np.sqrt(0.1 / (n - 60))).all(), accuracies
+
+
+@cache
+def signed(labels: bool) -> tuple[Problem, np.ndarray]:
+    """Return a problem with words and, beside them, numbers of both signs; and the target's labels.
+
+    More than `graph.MANY_ENTRIES` numbers of a document are not zero.
+    """
+    problem, truth = make_problem(classes=3, documents=60)
+    rng = np.random.default_rng(1)
+    means = 0.3 * rng.standard_normal((3, 120))
+    domains = []
+    for domain, Y in zip(problem.domains, truth.Y, strict=True):
+        vectors = (means[Y.argmax(axis=1)] + rng.standard_normal((60, 120))) / 8
+        view = sp.csr_array(sp.hstack([domain.X, sp.csr_array(vectors)]))
+        domains.append(replace(domain, views=(view,), signed=True))
+    problem, seen = replace(problem, domains=tuple(domains)), np.arange(60) < 12
+    return labelled(problem, truth.Y[-1], seen) if labels else problem, truth.Y[-1]
+
+
+@pytest.mark.parametrize("labels", [False, True])
+@pytest.mark.parametrize("name", TRAINED)
+def test_negative_entries_are_accepted_or_refused_in_one_line(name, labels):
+    problem, Y = signed(labels)
+    if name in models.NONNEGATIVE:
+        with pytest.raises(ValueError, match=f"{name} needs .*tsvm"):
+            run(name, problem)
+        return
+    scores = run(name, problem).scores[-1]
+    assert np.mean(scores.argmax(axis=1) == Y.argmax(axis=1)) > 0.8
 
 
 def broken(name: str, cases: dict[str, Change], **params: object) -> dict[str, str]:

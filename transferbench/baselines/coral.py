@@ -6,8 +6,8 @@ S_s, S_t (r, r) shrunk covariances (Ledoit and Wolf) of the labelled documents a
 coordinates of a truncated SVD or sentence embeddings, centred in each domain. A source vector z
 becomes Aᵀz with A = S_s^(-1/2) S_t^(1/2). Sun, Feng and Saenko, AAAI 2016; implementation of skada.
 
-A labelled document of a target, which the paper has not, counts in both covariances and trains the
-regression; the weight of its label multiplies its loss there.
+An extension of the paper: a labelled document of a target counts in both covariances and trains the
+regression. The weight of its label multiplies its loss there.
 """
 
 import numpy as np

@@ -11,7 +11,7 @@ Each iteration solves a dense n_s × n_t transport, some seconds for 4,000 docum
 objective falls slowly after the first ten. So the default is 20 iterations instead of skada's 100.
 Uniform marginals assume that the classes have the same frequencies in the target and the sources.
 
-A labelled document of a target, which the paper has not, is one of the i and of the j. The weight
+An extension of the paper: a labelled document of a target is one of the i and of the j. The weight
 of its label multiplies its share 1/n_s of the transport.
 """
 

@@ -10,7 +10,7 @@ exact.
 The plan is a dense n_s × n_t array; its costs alone take 8 n_s n_t bytes. Uniform marginals assume
 that the classes have the same frequencies in the target and the sources.
 
-A labelled document of a target, which the paper has not, is one of the n_s and of the n_t. The
+An extension of the paper: a labelled document of a target is one of the n_s and of the n_t. The
 weight of its label multiplies its share 1/n_s of the transport and its loss in the regression.
 """
 

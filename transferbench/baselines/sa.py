@@ -9,8 +9,8 @@ source vector z becomes (P_s M)ᵀz, a target's P_tᵀz. Fernando, Habrard, Sebb
 common default of published code. If q were the number of coordinates, only the means would be
 matched.
 
-A labelled document of a target, which the paper has not, counts in both subspaces and trains the
-regression; the weight of its label multiplies its loss there.
+An extension of the paper: a labelled document of a target counts in both subspaces and trains the
+regression. The weight of its label multiplies its loss there.
 """
 
 from functools import partial

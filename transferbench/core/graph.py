@@ -195,7 +195,7 @@ def _by_blocks(X: sp.csr_array, p: int) -> Edges:
     n = X.shape[0]
     common = np.diff(sp.csc_array(X).indptr) > n / 2
     D, S = X[:, np.flatnonzero(common)].toarray(), sp.csr_array(X[:, np.flatnonzero(~common)])
-    St, step = sp.csr_array(S.T), max(1, (MAX_MEBIBYTES << 20) // (X.dtype.itemsize * n))
+    St, step = sp.csr_array(S.T), max(1, int(MAX_MEBIBYTES * 2**20 / (X.dtype.itemsize * n)))
     edges = []
     for start in range(0, n, step):
         own = np.arange(start, min(start + step, n))

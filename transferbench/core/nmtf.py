@@ -92,6 +92,31 @@ class Factor:
     graph_weight: float = 0.0
     version: int = field(default=0, init=False)
 
+    def scale(
+        self, aim: Callable[[np.ndarray, np.ndarray], np.ndarray], *, fill: bool = False
+    ) -> None:
+        """Scale columns or rows to sum one, in place, as declared; fixed rows stay.
+
+        Parameters
+        ----------
+        aim
+            Changes rows, in place, towards the column shares, if there are any.
+        fill
+            Make columns or rows of zeros uniform; else they stay zero.
+        """
+        if self.normalize is None:
+            return
+        fixed = self.fixed_rows
+        free = self.value if fixed is None else self.value[~fixed]
+        if self.column_shares is not None:
+            aim(free, self.column_shares)
+        scale_to_one(free, self.normalize, fill=fill)
+        if fixed is not None:
+            if self.normalize == "columns":
+                free *= (1 - self.value[fixed].sum(axis=0)).clip(0)
+            self.value[~fixed] = free
+        self.version += 1
+
 
 @dataclass(frozen=True, eq=False)
 class Term:
@@ -376,18 +401,9 @@ class NMTF:
         A column or row of zeros stays zero, or becomes uniform if the factor declares `fill`.
         """
         for factor in factors:
-            if factor.normalize is not None and not factor.fixed:
-                fixed_rows = factor.fixed_rows
-                free = factor.value if fixed_rows is None else factor.value[~fixed_rows]
-                if factor.column_shares is not None:
-                    aim = scale_columns if factor.normalize == "rows" else redistribute
-                    aim(free, factor.column_shares)
-                scale_to_one(free, factor.normalize, fill=factor.fill)
-                if fixed_rows is not None:
-                    if factor.normalize == "columns":
-                        free *= (1 - factor.value[fixed_rows].sum(axis=0)).clip(0)
-                    factor.value[~fixed_rows] = free
-                factor.version += 1
+            if not factor.fixed:
+                aim = scale_columns if factor.normalize == "rows" else redistribute
+                factor.scale(aim, fill=factor.fill)
 
     def solve(
         self,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from transferbench.errors import UserError
 from transferbench.messages import reason
-from transferbench.models._registry import FOLDER, get
+from transferbench.models._registry import FOLDER, NONNEGATIVE, get
 
 if TYPE_CHECKING:
     from transferbench.parameters import Params
@@ -80,7 +80,8 @@ def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch 
     UserError
         For an unknown model or a seed that is not such an integer.
     ValueError
-        For a problem that the model cannot solve, or for an invalid fit, see `check_fit`.
+        For a problem that the model cannot solve, for example one with negative features and a
+        model of `NONNEGATIVE`, or for an invalid fit, see `check_fit`.
 
     Warns
     -----
@@ -88,7 +89,7 @@ def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch 
         If a view has an unusual scale, see `warn_unusual_scale`.
     """
     from transferbench.core.parallel import use_threads
-    from transferbench.core.scale import warn_unusual_scale
+    from transferbench.core.scale import entries, warn_unusual_scale
 
     if seed is not None and not (isinstance(seed, Integral) and 0 <= int(seed) < 2**32):
         raise UserError(f"seed: expected an integer from 0 to 2**32 − 1, got {seed!r}.")
@@ -96,6 +97,12 @@ def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch 
     arguments = inspect.signature(function).parameters
     optional = {"seed": seed, "watch": watch}
     passed = {key: value for key, value in optional.items() if key in arguments}
+    signed = (domain.X for domain in problem.domains if domain.signed)
+    if name in NONNEGATIVE and any(entries(X).min(initial=0) < 0 for X in signed):
+        raise ValueError(
+            f"{problem.name}: {name} needs features of 0 or more, and some are negative; leave "
+            "these out, or take a model that accepts them, for example lr, svm or tsvm."
+        )
     with use_threads():
         result = function(warn_unusual_scale(problem, stacklevel=3), **params, **passed)
     return check_fit(name, problem, result)

@@ -26,6 +26,10 @@ ON_GPU = re.compile(r"^DEVICES = .*[\"']cuda[\"']", re.MULTILINE)
 #: Models that decide a labelled document of a target without its own label, so that its score is
 #: fair; see the option `labelled` of `problems.subsample`.
 WITHOUT_OWN_LABEL = ("consensus-sampled",)
+#: Transfer models that factorise or count the entries of the first view, which may not be negative.
+NONNEGATIVE = (
+    "cd-plsa", "cocc", "dkt", "dtl", "gcmf", "hidc", "mrtl", "mtrick", "nmf", "tritl",
+)  # fmt: skip
 FAMILY = re.compile(r"^FAMILY = [\"'](transfer|clustering|multilabel)[\"']", re.MULTILINE)
 
 

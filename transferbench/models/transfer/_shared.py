@@ -52,6 +52,11 @@ def label_factors(
     in a source: the number of its labels and its share of the unlabelled documents, 1/c without
     priors. It then weighs as much as a mean document of its class.
 
+    Weights of labels enter the regression alone. To weigh the loss of a document by w, its rows of
+    X and V are multiplied by √w. On comp vs sci and books vs dvd (500 documents, 50 labels, two
+    draws) that lowered the mean accuracy of DTL, MTrick, MRTL, DKT and GCMF from 80.7 to 78.3 at w
+    = 10.
+
     Parameters
     ----------
     problem
@@ -76,23 +81,15 @@ def label_factors(
             # A class without a labelled document stays empty.
             rounded = ~domain.seen[:, None] & V.any(axis=0)
             V = np.where(rounded, np.maximum(V, LEAST_START), V)
-        V, fixed = V.astype(float), bool(domain.seen.all())
-        labelled = None if fixed or not domain.seen.any() else domain.seen
-        free = V if labelled is None else V[~labelled]
+        fixed = bool(domain.seen.all())
+        labelled = domain.seen if domain.seen.any() and not fixed else None
         if share is not None:
             share = remaining_shares(domain, share)
-            free = scale_columns(free, share)
-        free = scale_to_one(free, normalize)
-        if labelled is None:
-            V = free
-        else:
-            if normalize == "columns":
-                counts = V[labelled].sum(axis=0)
-                rest = len(free) * (1 / len(counts) if share is None else share)
-                V /= (counts + rest).clip(1)
-                free = free * (1 - V[labelled].sum(axis=0))
-            V[~labelled] = free
+        if labelled is not None and normalize == "columns":
+            unlabelled = np.sum(~labelled) * (1 / V.shape[1] if share is None else share)
+            V[labelled] /= (V[labelled].sum(axis=0) + unlabelled).clip(1)
         factor = Factor(V, fixed, labelled, normalize, share, fill)
+        factor.scale(scale_columns)
         factors.append(factor)
     return factors
 

@@ -24,8 +24,8 @@ one pass with fixed decisions, and the values of its demo, σ = .1, λ = 10, γ 
 Departures from that code: the kernel is always linear, as for text there; the logistic regression
 has an intercept and takes the documents as given.
 
-A labelled document of a target is one of the i, which the paper has not; the weight of its label
-multiplies its squared error, an entry of E, and enters the logistic regression.
+An extension of the paper: a labelled document of a target is one of the i. The weight of its label
+multiplies its squared error, an entry of E, and its loss in the logistic regression.
 """
 
 import numpy as np

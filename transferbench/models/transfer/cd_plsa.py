@@ -15,8 +15,8 @@ share of a domain in all counts, is constant and changes nothing. That code star
 target uniform and says that the paper has the predictions of a classifier; here they are the
 probabilities of logistic regression, as in the other models. PLSA does not stop early.
 
-A labelled document of a target, which the paper has not, has P(d|z) = 0 in other classes: EM keeps
-zeros. Weights of labels only enter the regression that gives the start.
+An extension of the paper: a labelled document of a target has P(d|z) = 0 in the other classes, and
+EM keeps zeros. Weights of labels only enter the regression that gives the start.
 """
 
 import numpy as np

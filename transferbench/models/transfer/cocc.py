@@ -15,8 +15,8 @@ Each step minimises an upper bound that is tight at the current clusters, so the
 rises. p_C(w) is the fraction of w in the labelled documents. An empty cluster has the marginal
 distribution. Every target is clustered alone.
 
-A labelled document of a target keeps its label as cluster, and counts in p(c, w), where its words
-are multiplied by the weight of its label. The paper has labels in one domain, without weights.
+An extension of the paper: a labelled document of a target keeps its label as cluster and counts in
+p(c, w), where the weight of the label multiplies its words.
 
 Reconstructed without access to the paper, from its objective and steps as they are known. λ = 0.25,
 k = 64 and 10 iterations are believed to be its settings.

@@ -15,8 +15,8 @@ MTrick's start at topics is not known to be DKT's. α is scaled with the data te
 because the entries of X sum to one: α = `alpha` · ‖X_s‖² / m, so that `alpha` = 1 gives both the
 same weight.
 
-A labelled document of a target, which the paper has not, has a fixed row of G_t, its label; weights
-of labels only enter the regression that gives the start.
+An extension of the paper: a labelled document of a target has a fixed row of G_t, its label.
+Weights of labels only enter the regression that gives the start.
 
 Unless prior is "equal", columns of G_t are scaled to the shares of the classes before its rows are
 scaled to one, as in a step of Sinkhorn. This is not in the paper, and the objective may rise.

@@ -11,8 +11,8 @@ three normalised right after its update (normalize_at = "update"). "domain" is a
 are normalised after all four. With several targets, all targets share U and H (DTL₁ of the MRTL
 paper), or with pool_tasks = false each is fitted alone with the sources (DTL₀).
 
-A labelled document of a target, which the paper has not, has a fixed row of V_τ, its label; weights
-of labels only enter the regression that gives the start.
+An extension of the paper: a labelled document of a target has a fixed row of V_τ, its label.
+Weights of labels only enter the regression that gives the start.
 
 Departures from the paper: V_t starts at the probabilities of logistic regression. Its decisions
 contain zeros, which multiplicative updates cannot change.

@@ -29,9 +29,9 @@ Departures from the paper:
 - H is not rescaled when U_π is normalised (nor in the paper): H is shared, so one scaling cannot
   fit every domain.
 
-A labelled document of a target, which the paper has not, has a fixed row of V_t: its label, divided
-by the expected size of the class as in `label_factors`. So it weighs as much as a mean document of
-its class. Weights of labels only enter the regression that gives the start.
+An extension of the paper: a labelled document of a target has a fixed row of V_t: its label,
+divided by the expected size of the class as in `label_factors`. So it weighs as much as a mean
+document of its class. Weights of labels only enter the regression that gives the start.
 
 Columns of V that sum to one assume classes of about equal size in the target. Unless prior is
 "equal", decisions have the shares of the classes: in each iteration rows of V_t are changed so that

@@ -18,8 +18,8 @@ steps), all other parameters uniform, P(d|z) of a target proportional to (P + 1/
 logistic regression. Equal distinct concepts stay equal, so they are one. The shares of the domains
 in all counts are constant and change nothing. PLSA does not stop early here.
 
-A labelled document of a target, which the paper has not, has P(d|z) = 0 in other classes: EM keeps
-zeros. Weights of labels only enter the regression that gives the start.
+An extension of the paper: a labelled document of a target has P(d|z) = 0 in the other classes, and
+EM keeps zeros. Weights of labels only enter the regression that gives the start.
 """
 
 from dataclasses import dataclass

@@ -11,8 +11,9 @@ document starts with the probabilities of logistic regression.
 The same as scikit-learn's LabelSpreading with this graph as kernel, whose defaults are α = .2,
 7 neighbours and 30 iterations. The defaults here are those of `graph-only`, to compare with it.
 
-The row of Y of a labelled document is multiplied by the weight of its label. Labelled documents of
-a target, which are not in that paper, keep their row of Y in every step.
+An extension of that paper: labelled documents of a target keep their row of Y in every step; the
+weight of a label multiplies its row of Y. Without fixed rows, 50 labels of 500 documents hardly
+change the scores.
 """
 
 from typing import Annotated

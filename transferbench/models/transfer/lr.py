@@ -5,8 +5,8 @@
 x_i (d,) documents, y_i classes, w and b weights and intercepts. "LG" in the papers' tables. Solved
 by scikit-learn's L-BFGS on the same document matrix as the other models. Without intercept b = 0.
 
-A labelled document of a target is one of the i; the weight of its label multiplies its loss. The
-papers have no such documents.
+An extension of the papers: a labelled document of a target is one of the i. The weight of its label
+multiplies its loss.
 """
 
 from transferbench.core.logistic import label_start

@@ -6,8 +6,8 @@ x_i (d,) documents, μ_j (d,) means. A simple control without any factorisation.
 Unless prior is "equal", each step assigns documents so that the classes have their shares of them
 (`core.priors`), and offsets of the classes are added to the scores.
 
-Labelled documents of a target, which the papers have not, stay in the cluster of their label and
-count in its mean with the weight of the label.
+An extension: labelled documents of a target stay in the cluster of their label and count in its
+mean with the weight of the label.
 """
 
 import numpy as np

@@ -8,7 +8,8 @@ threshold get their decided class as label, until none is added. Labels once giv
 ACL 1995; implementation and values of scikit-learn's SelfTrainingClassifier. Every target is fitted
 alone. A control without any model of the difference between domains.
 
-A labelled document of a target is one of the i; the weight of its label multiplies its loss.
+An extension: the weight of a label multiplies the loss of its document. Labels that are added weigh
+1.
 """
 
 import numpy as np
@@ -45,15 +46,17 @@ def fit(
     from sklearn.semi_supervised import SelfTrainingClassifier
 
     X, y = seen_rows(problem)
-    weights, classifier = seen_weights(problem), logistic_regression(X, C)
+    classifier = logistic_regression(X, C)
+    if (weights := seen_weights(problem)) is not None:
+        given = weights
 
-    class Weighted(LogisticRegression):
-        """Weigh the first documents, which have given labels: scikit-learn's loop does not."""
+        class Weighted(LogisticRegression):  # type: ignore[misc]
+            """Weigh the first documents, which have given labels: scikit-learn's loop does not."""
 
-        def fit(self, X: Matrix, y: np.ndarray) -> LogisticRegression:
-            return super().fit(X, y, np.append(weights, np.ones(X.shape[0] - len(weights))))
+            def fit(self, X: Matrix, y: np.ndarray) -> "Weighted":
+                super().fit(X, y, np.append(given, np.ones(X.shape[0] - len(given))))
+                return self
 
-    if weights is not None:
         classifier = Weighted(**classifier.get_params())
 
     def score(i: int, domain: Domain) -> np.ndarray:

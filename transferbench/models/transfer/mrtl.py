@@ -19,8 +19,8 @@ Departures from the paper: the second part of V's numerator has the factor λ, w
 requires and eq. 21 omits; V starts at the probabilities of logistic regression; several sources are
 allowed. The paper does not say how X is normalised; here it is as in DTL, on which MRTL is based.
 
-A labelled document of a target, which the paper has not, has a fixed row of V_p, its label; weights
-of labels only enter the regression that gives the start.
+An extension of the paper: a labelled document of a target has a fixed row of V_p, its label.
+Weights of labels only enter the regression that gives the start.
 
 Unless prior is "equal", columns of V_p are scaled to the shares of the classes before its rows are
 scaled to one, as in a step of Sinkhorn. This is not in the paper, and the objective may rise.

@@ -21,9 +21,9 @@ without ε is kept, as in the authors' code, which divides ε by ten until it is
 Reconstructed without access to the paper, from its problem as it is known, without intercept. The
 MRTL paper does not give its γ.
 
-A target with labels is a labelled domain with tasks of its own. The weight of a label multiplies
-its squared error, which the paper does not have: a row of X_t and y_t is multiplied by its root.
-Scores of labelled documents of a target are their labels.
+An extension of the paper: a target with labels is a labelled domain with tasks of its own, and
+scores of labelled documents are their labels. The weight of a label multiplies its squared error:
+its row of X_t and y_t is multiplied by the root.
 
 Departures from the paper:
 - Each ε continues from the W of the one before, so that the objective never rises.

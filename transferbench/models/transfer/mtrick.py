@@ -22,8 +22,8 @@ Scaling after an update may raise the objective: in 500 iterations on rec vs sci
 and people vs places it rises in 278 and 317 of 499 steps (one seed, float64), to .001 and .018 per
 cent above its least, at iterations 298 and 31. Accuracy stays.
 
-A labelled document of a target, which the paper has not, has a fixed row of G_t, its label; weights
-of labels only enter the regression that gives the start.
+An extension of the paper: a labelled document of a target has a fixed row of G_t, its label.
+Weights of labels only enter the regression that gives the start.
 
 Unless prior is "equal", columns of G_t are scaled to the shares of the classes before its rows are
 scaled to one, as in a step of Sinkhorn. This is neither in the paper nor in the code, and the

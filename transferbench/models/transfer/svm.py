@@ -6,8 +6,8 @@ x_i (d,) labelled documents, y_i ±1 in and out of a class. Solved by LIBLINEAR'
 descent with a fixed order of coordinates and a tolerance at which another order changes accuracy by
 less than a tenth of a point.
 
-A labelled document of a target is one of the i; the weight of its label multiplies its C. The paper
-has no such documents. Their scores are their labels.
+An extension of the papers: a labelled document of a target is one of the i, and its scores are its
+label. The weight of the label multiplies its C.
 
 Departure from the papers: they use LIBSVM with a linear kernel, which does not penalise b.
 """

@@ -17,8 +17,8 @@ Reconstructed without access to the paper. µ = 1 and q = 20 are common in publi
 scales L or the rows of K W in various ways. Here the constraint has n in place of one, so that
 every component has variance one, which suits the penalty of the regression.
 
-A labelled document of a target is in both parts, as one that is labelled and as one of the target;
-the paper has none. The weight of its label multiplies its loss in the regression.
+An extension of the paper: a labelled document of a target is in both parts, as a labelled one and
+as one of the target. The weight of its label multiplies its loss in the regression.
 """
 
 import numpy as np

@@ -27,8 +27,8 @@ The form "alternating" is the usual one of such models: X divided by its sum, ra
 G_τ = P, and updates in turn, domain by domain. The experiment mrtl-table2 has both. With rows of F
 that sum to one the objective may rise.
 
-A labelled document of a target, which the paper has not, has a fixed row of G_τ, its label; weights
-of labels only enter the regression that gives the start.
+An extension of the paper: a labelled document of a target has a fixed row of G_τ, its label.
+Weights of labels only enter the regression that gives the start.
 """
 
 from typing import Literal

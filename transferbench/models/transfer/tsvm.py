@@ -24,8 +24,8 @@ start=1e-5, factor=1.5 and pairs=1, with tol=1e-6. They take many times longer. 
 had before, LIBLINEAR stops early: on sci vs talk an exact solver decides 132 of 3,374 documents
 otherwise, but none of them with 1e-6.
 
-A labelled document of a target is one of the i; the weight of its label multiplies its C. The paper
-has labels in one domain, without weights. Scores of labelled documents are their labels.
+An extension of the paper: a labelled document of a target is one of the i, and its scores are its
+label. The weight of the label multiplies its C.
 
 The share is an assumption about the target: `prior`, by default that of the labelled documents.
 """
