@@ -42,7 +42,7 @@ PARTS = {
     "evidence": {"models", "userdata", "datasets", "runs", "experiments", "choose"},
     # What the command line and Python users call.
     "api": {"models", "userdata", "tasks", "runs", "experiments", "choose", "evidence"},
-    "estimators": {"userdata", "choose", "api"},
+    "estimators": {"data", "userdata", "choose", "api"},
     "citing": {"models", "data", "datasets", "tasks", "experiments"},
     "restamp": {"runs"},
     "repeat_fits": {"models", "runs", "api"},

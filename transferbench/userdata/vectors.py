@@ -58,14 +58,16 @@ def choose_features(features: Features | None, vectors: Sequence[object], kind: 
     return chosen
 
 
-def embeddings(texts: Sequence[str], settings: Settings) -> np.ndarray:
+def embeddings(
+    texts: Sequence[str], settings: Settings, max_pieces: int = sentences.MAX_PIECES
+) -> np.ndarray:
     """Return the sentence embeddings (n, 384) of texts, with a progress bar on a terminal.
 
     Parameters
     ----------
     texts
         The texts.
-    settings
+    settings, max_pieces
         See `sentences.embed`.
 
     Raises
@@ -81,7 +83,11 @@ def embeddings(texts: Sequence[str], settings: Settings) -> np.ndarray:
             bar.total = total
             bar.update(done - bar.n)
 
-        return sentences.embed(texts, settings, on_progress=update)
+        try:
+            return sentences.embed(texts, settings, max_pieces=max_pieces, on_progress=update)
+        except KeyboardInterrupt as error:
+            error.add_note("Finished embeddings are saved; rerun the command to continue.")
+            raise
 
 
 def read_vectors(paths: Sequence[Path], files: Sequence[Documents]) -> np.ndarray:
