@@ -8,11 +8,15 @@
     label: topic
     options: {min_df: 3, weighting: tf-idf}
 
-    features: both                 # words, embeddings (of English texts; extra modern) or both
-    vectors: [s.npy, m.npy, w.npy] # embeddings of your own, a file for each domain or one for all
+    features: both                 # words, embeddings, or both
+    vectors: [s.npy, m.npy, w.npy] # from your own encoder: a file for each domain, or one for all
 
 More keys say how files are read: separator, encoding, delimiter, quoting, and for sources that
 differ source_text, source_label, source_encoding, source_delimiter and source_quoting.
+
+Without `vectors`, embeddings are those of all-MiniLM-L6-v2: 384 numbers for the first 128 word
+pieces of a text (extra `modern`). It was trained on English texts. Its licence is the Apache
+License 2.0.
 
 Options of texts: tokens (auto, words, characters), stop_words (none, english), token_pattern,
 min_df (2), max_features (0: all), weighting (tf-idf), unit_length (true), html (keep, strip). Of
