@@ -13,7 +13,7 @@ PACKAGE = Path(transferbench.__file__).parent
 #: Small files that every part may use, with the small files that they may use.
 SMALL = {
     "errors": set(),
-    "messages": set(),
+    "messages": {"errors"},
     "problem": set(),
     "fingerprint": {"errors"},
     "plugins": {"messages"},
@@ -35,14 +35,14 @@ PARTS = {
     "datasets": {"data", "userdata"},
     "tasks": {"data", "datasets", "userdata"},
     # Found by entry points only, as a plug-in of another package.
-    "baselines": {"core", "datasets", "models"},
+    "baselines": {"core", "data", "datasets", "models"},
     "runs": {"core", "models", "data", "userdata", "tasks"},
     "experiments": {"models", "datasets", "tasks", "runs"},
     "choose": {"core", "models", "data", "userdata"},
     "evidence": {"models", "userdata", "datasets", "runs", "experiments", "choose"},
     # What the command line and Python users call.
     "api": {"models", "userdata", "tasks", "runs", "experiments", "choose", "evidence"},
-    "estimators": {"userdata", "choose", "api"},
+    "estimators": {"data", "userdata", "choose", "api"},
     "citing": {"models", "data", "datasets", "tasks", "experiments"},
     "restamp": {"runs"},
     "repeat_fits": {"models", "runs", "api"},
@@ -52,7 +52,11 @@ PARTS = {
 
 HEAVY = ("sklearn", "skada", "ot", "safetensors", "tokenizers", "scipy.optimize", "scipy.stats")
 #: Files that import heavy libraries inside functions only.
-LAZY = {*PACKAGE.glob("models/multilabel/*.py"), *PACKAGE.glob("baselines/*.py")}
+LAZY = {
+    *PACKAGE.glob("models/multilabel/*.py"),
+    *PACKAGE.glob("baselines/*.py"),
+    PACKAGE / "data" / "sentences.py",
+}
 #: Models that join others of their family.
 JOINT = ("consensus.py", "consensus_sampled.py", "inductive.py")
 

@@ -29,7 +29,9 @@ def lines() -> Iterator[str]:
     for name in transferbench.__all__:
         signature = inspect.signature(getattr(transferbench, name))
         yield f"python {name} {' '.join(signature.parameters)}"
-    for name in ("TransferClassifier", "MultiLabelClassifier", "MultiTaskClusterer"):
+    for name in (
+        "TransferClassifier", "MultiLabelClassifier", "MultiTaskClusterer", "SentenceEmbeddings",
+    ):  # fmt: skip
         signature = inspect.signature(getattr(estimators, name))
         yield f"estimator {name} {' '.join(signature.parameters)}"
     with click.Context(main) as context:

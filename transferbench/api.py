@@ -168,7 +168,8 @@ def compare(
         File of a random sample of the targets with labels, as `--label-sample` writes it. It gives
         the class shares and chooses the model.
     **reading
-        How to read the files, such as text="body"; see `userdata.documents.ReadOptions`.
+        How to read the files, such as text="body", and features="both" for words with sentence
+        embeddings; see `userdata.documents.ReadOptions`.
 
     Returns
     -------

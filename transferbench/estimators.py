@@ -21,7 +21,13 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from scipy.spatial import cKDTree
-from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
@@ -29,14 +35,16 @@ from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
-from transferbench import api
+from transferbench import api, settings
 from transferbench.choose.evidence import QUICK, RECOMMENDED
 from transferbench.choose.fits import plan_fits
 from transferbench.choose.session import Session
+from transferbench.data import sentences
 from transferbench.measures import THRESHOLD, normalize_scores
 from transferbench.messages import counted
 from transferbench.problem import Domain, Family, Fit, Problem, Truth, canonical
 from transferbench.userdata.multilabel import fit_in_tasks
+from transferbench.userdata.vectors import embeddings
 
 #: skada's values: the label of an unlabelled document, the domain of a source.
 MASKED, SOURCE = -1, 1
@@ -836,6 +844,79 @@ class FittedDocuments:
         largest = abs(fitted).max(axis=1).toarray().ravel()
         same[candidates] = excess.max(axis=1).toarray().ravel() <= NOISE * largest
         return np.where(same, rows, -1)
+
+
+class SentenceEmbeddings(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Sentence embeddings by all-MiniLM-L6-v2: 384 numbers a text, of length one, with both signs.
+
+    Nothing is fitted. Embeddings are stored in the data folder, so that each text is embedded once.
+    The model was trained on English texts; its licence is the Apache License 2.0. It needs the
+    extra `modern`. Put beside words, as by
+    `make_union(TfidfVectorizer(), SentenceEmbeddings())`, they suit classifiers of scikit-learn;
+    the models of this module take nonnegative features only.
+
+    Parameters
+    ----------
+    max_pieces
+        Only the first word pieces of each text count; a word has one or a few. At most 512.
+    """
+
+    _n_features_out = sentences.SIZE
+
+    def __init__(self, max_pieces: int = sentences.MAX_PIECES) -> None:
+        self.max_pieces = max_pieces
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.requires_fit = False
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Check the texts.
+
+        Parameters
+        ----------
+        X
+            The texts.
+        y
+            Ignored.
+
+        Raises
+        ------
+        ValueError
+            If X is no list, array or column of texts.
+        """
+        self._texts(X)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the embeddings (n, 384), float32.
+
+        Parameters
+        ----------
+        X
+            The texts.
+
+        Raises
+        ------
+        ValueError
+            If X is no list, array or column of texts.
+        Unavailable
+            Without the extra `modern`, or if the model cannot be obtained.
+        """
+        return embeddings(self._texts(X), settings.load(), self.max_pieces)
+
+    def _texts(self, X: Any) -> list[str]:
+        """Return the texts as a list."""
+        texts = [] if isinstance(X, str) or not np.iterable(X) else list(X)
+        if not texts or not all(isinstance(text, str) for text in texts) or np.ndim(X) > 1:
+            raise ValueError(
+                "SentenceEmbeddings: expected texts, as a list, an array of one dimension or a "
+                "column of a DataFrame."
+            )
+        return [str(text) for text in texts]
 
 
 class TransductiveSplit(BaseCrossValidator):  # type: ignore[misc]

@@ -1,5 +1,6 @@
-"""Text for people: escaped, shortened, without passwords; how to install an extra."""
+"""Text for people: escaped, shortened, without passwords; extras, and how to install them."""
 
+import importlib
 import math
 import re
 import sysconfig
@@ -7,6 +8,8 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from transferbench.errors import Unavailable
 
 #: Length of an excerpt, in bytes.
 EXCERPT_BYTES = 2**14
@@ -87,6 +90,21 @@ def install_hint(extra: str) -> str:
     if (root / "pyproject.toml").is_file():
         return f"run `pip install -e '.[{extra}]'` in {root}"
     return f"install transferbench again from where it came, with its extra [{extra}]"
+
+
+def need(name: str) -> Any:
+    """Import a module of the extra `modern`.
+
+    Raises
+    ------
+    Unavailable
+        With the remedy, if it is not installed.
+    """
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        library = (error.name or name).partition(".")[0]
+        raise Unavailable(f"{library} is not installed", f"{install_hint('modern')}.") from None
 
 
 def reason(error: BaseException) -> str:

@@ -7,6 +7,7 @@ of a YAML file is the name of a task from the user's files.
 """
 
 import hashlib
+import inspect
 import json
 import re
 from collections.abc import Mapping
@@ -287,8 +288,11 @@ def _build(task: Task, settings: Settings) -> tuple[Problem, Truth]:
     originals = {name: fetch.get(file, settings) for name, file in original_files(task).items()}
     users = users_path(task, settings)
     options = dict(task.options, path=users) if users else task.options
-    build: problems.Builder = datasets.tasks()[task.base].build
-    return build(task.base, originals, **options)
+    build = datasets.tasks()[task.base].build
+    # Only the builder of the user's files needs more than its originals: the model of embeddings.
+    more = [settings] if "settings" in inspect.signature(build).parameters else []
+    built: tuple[Problem, Truth] = build(task.base, originals, *more, **options)
+    return built
 
 
 def _subsample(task: Task, settings: Settings) -> tuple[Problem, Truth]:

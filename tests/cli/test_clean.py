@@ -12,12 +12,13 @@ from transferbench.files import writing
 
 MINE = (
     "data/raw/mine.txt", "data/raw/rcv1/mine.gz.part", "data/own/amazon/reviews.csv",
-    "data/artefacts/notes.txt",
+    "data/artefacts/notes.txt", "data/embeddings/mine.embeddings",
     "data/artefacts/my.artefact", "results/mine/table.md", "data/built/notes.md",
 )  # fmt: skip
 FILES = {
     "built": ["data/built/gtl/comp-vs-rec-0123456789ab.task"],
     "artefacts": [f"data/artefacts/graph-{'0a' * 16}.artefact"],
+    "embeddings": [f"data/embeddings/minilm-128-{'0a' * 8}.embeddings"],
     "temporary": [
         "data/built/gtl/.abcdefgh.part", "results/mine/.12_45678.part",
     ],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import make_problem
 
-from transferbench.core.documents import hstack_views, seen_rows, stack_labels
+from transferbench.core.documents import hstack_views, joined, seen_rows, stack_labels
 from transferbench.core.logistic import label_start
 from transferbench.problem import Domain, Problem
 
@@ -57,3 +59,19 @@ def test_fewer_than_two_labelled_classes_are_an_error():
     problem, _ = make_problem()
     with pytest.raises(ValueError, match="two classes"):
         seen_rows(Problem("p", "transfer", problem.classes, problem.targets))
+
+
+def test_joined_views_are_one_sparse_signed_view_with_parts_of_length_one():
+    problem = two_domains()
+    signed = [replace(d, views=(d.X, d.views[1] - 0.5)) for d in problem.domains]
+    found = joined(replace(problem, domains=tuple(signed)))
+    assert found.classes == problem.classes
+    for one, domain in zip(found.domains, signed, strict=True):
+        assert (len(one.views), one.signed, one.X.shape[1]) == (1, True, 8)
+        assert sp.issparse(one.X)
+        np.testing.assert_array_equal(one.Y, domain.Y)
+        words, dense = one.X.toarray()[:, :6], one.X.toarray()[:, 6:]
+        for part, view in ((words, domain.X.toarray()), (dense, domain.views[1])):
+            length = np.linalg.norm(view, axis=1, keepdims=True)
+            np.testing.assert_allclose(part * length, view, atol=1e-12)
+            np.testing.assert_allclose(np.linalg.norm(part, axis=1)[length[:, 0] > 0], 1)

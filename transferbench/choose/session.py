@@ -18,10 +18,12 @@ from transferbench.choose.evidence import NO_CONFIDENCE
 from transferbench.choose.fits import FitPlan, plan_fits
 from transferbench.parameters import Params
 from transferbench.problem import Family, Problem, Truth
+from transferbench.settings import Settings
 from transferbench.userdata.dialect import Dialect
 from transferbench.userdata.documents import Documents, Labels, ReadOptions, find_domains
 from transferbench.userdata.load import load
 from transferbench.userdata.separation import separations
+from transferbench.userdata.vectors import Features
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -46,6 +48,8 @@ class Session:
         The user's documents, if the problem is made of files.
     options
         All options by which they became features.
+    features
+        What models see of a document, see `Loaded`.
     """
 
     problem: Problem
@@ -55,6 +59,7 @@ class Session:
     sources: Sequence[Documents] = ()
     targets: Sequence[Documents] = ()
     options: Params = field(default_factory=dict)
+    features: Features = "words"
 
     @classmethod
     def from_files(
@@ -72,6 +77,7 @@ class Session:
         options: Params,
         read_options: ReadOptions = ReadOptions(),
         clusters: int = 0,
+        using: Settings | None = None,
     ) -> Self:
         """Make a problem of files.
 
@@ -87,7 +93,7 @@ class Session:
             Labels that targets must have. With a labelled sample, only its labels are read.
         label_file
             The labelled sample.
-        options, read_options, clusters
+        options, read_options, clusters, using
             See `userdata.load.load`.
 
         Raises
@@ -99,11 +105,11 @@ class Session:
         loaded = load(
             find_domains(sources), find_domains(targets), family=family,
             labels="none" if label_file else labels, options=options, read_options=read_options,
-            clusters=clusters, label_file=label_file,
+            clusters=clusters, label_file=label_file, using=using,
         )  # fmt: skip
         return cls(
             loaded.problem, plans, loaded.truth, label_file is not None,
-            loaded.sources, loaded.targets, loaded.options,
+            loaded.sources, loaded.targets, loaded.options, loaded.features,
         )  # fmt: skip
 
     def compare(
@@ -117,7 +123,8 @@ class Session:
             Iterates over the plans, for example with a progress bar.
         """
         sample = self.truth if self.sampled else None
-        found = separations(self.problem, self.sources, self.targets, self.options)
+        has_names = self.features != "embeddings"
+        found = separations(self.problem, self.sources, self.targets, self.options, has_names)
         return comparing.compare(self.problem, progress(self.plans), sample, found)
 
     def table(self, compared: Comparison) -> DataFrame:

@@ -109,6 +109,8 @@ def invoke(arguments: list[str] | None = None) -> int:
         if debug:
             echo(traceback.format_exc(), err=True, nl=False)
         message, code = _describe(error)
+        if code > 128:
+            message = " ".join([message, *getattr(error, "__notes__", ())])
         if code > 128 and context and context.invoked_subcommand in ("run", "reproduce"):
             message += " Finished runs are saved; rerun the command to continue."
             if context.invoked_subcommand == "reproduce":

@@ -14,8 +14,9 @@ from transferbench.choose.evidence import QUICK, RECOMMENDED, WITHOUT_RECOMMENDA
 from transferbench.cli._options import Integer, completing, model_names, option, passing
 from transferbench.cli._terminal import echo
 from transferbench.errors import UserError
-from transferbench.files import file_mode
+from transferbench.files import file_mode, user_path
 from transferbench.messages import counted
+from transferbench.settings import Settings
 from transferbench.userdata.documents import Labels, ReadOptions, find_domains
 
 if TYPE_CHECKING:
@@ -158,6 +159,7 @@ class UserData(ReadOptions, FileOptions):
             params=params_by_model(parse(self.params), names, self.named), repeats=repeats,
             seed=self.seed, labels=labels, label_file=self.sample_file if self.sampled else None,
             options=parse(self.task_options), read_options=self, clusters=clusters,
+            using=click.get_current_context().find_object(Settings),
         )  # fmt: skip
         _print_used(session)
         if self.label_sample:
@@ -186,7 +188,9 @@ class UserData(ReadOptions, FileOptions):
             outputs.append(("--labels", self.sample_file, (".csv",)))
         domains = find_domains([*self.sources, *self.targets])
         # Path.resolve raises for a loop of links.
-        used = {os.path.realpath(file) for domain in domains for file in domain.files}
+        read = [*map(user_path, self.vectors)]
+        read += [file for domain in domains for file in domain.files]
+        used = {os.path.realpath(file) for file in read}
         for flag, path, suffixes in outputs:
             name = f"{flag} {path}"
             if path.suffix not in suffixes:
@@ -209,7 +213,9 @@ class UserData(ReadOptions, FileOptions):
 def _print_used(session: Session) -> None:
     """Print the numbers of documents and features, and the options in use, to stderr."""
     sizes = ", ".join(f"{file.path} {len(file)}" for file in (*session.sources, *session.targets))
-    echo(f"documents: {sizes}; features: {session.problem.domains[0].X.shape[1]}", err=True)
+    widths = " + ".join(f"{view.shape[1]}" for view in session.problem.domains[0].views)
+    kinds = {"words": "", "embeddings": " (embeddings)", "both": " (words + embeddings)"}
+    echo(f"documents: {sizes}; features: {widths}{kinds[session.features]}", err=True)
     if session.options:
         assignments = ", ".join(f"{name}={value}" for name, value in session.options.items())
         echo(f"options: {assignments}", err=True)

@@ -11,7 +11,7 @@ from transferbench.errors import UserError
 from transferbench.files import TEMPORARY
 from transferbench.settings import Settings
 
-KINDS = ("built", "originals", "artefacts", "temporary")
+KINDS = ("built", "originals", "artefacts", "embeddings", "temporary")
 #: Age from which a temporary file is no longer being written.
 IDLE_SECONDS = 3600.0
 
@@ -24,12 +24,14 @@ def _files(settings: Settings) -> dict[str, Iterable[Path]]:
     """
     from transferbench import datasets
     from transferbench.artefacts import NAMES
+    from transferbench.data import sentences
 
     originals = {name for module in datasets.modules().values() for name in module.FILES}
     return {
         "built": (settings.data / "built").rglob("*.task"),
         "originals": (settings.data / "raw" / name for name in originals),
         "artefacts": (settings.data / "artefacts").glob(NAMES),
+        "embeddings": (settings.data / "embeddings").glob(sentences.NAMES),
         "temporary": (
             path
             for folder in (settings.data, settings.results)
@@ -47,10 +49,11 @@ def command(settings: Settings, kinds: tuple[str, ...], yes: bool) -> None:
     """Show what can be removed, with sizes, and remove it with --yes.
 
     \b
-    built      built tasks; they are built again when they are needed
-    originals  original files; they are fetched again when they are needed
-    artefacts  what runs share; it is made again
-    temporary  what killed commands left, an hour ago or earlier
+    built       built tasks; they are built again when they are needed
+    originals   original files; they are fetched again when they are needed
+    artefacts   what runs share; it is made again
+    embeddings  of your texts, without the texts; they are made again
+    temporary   what killed commands left, an hour ago or earlier
     """
     if yes and not kinds:
         raise UserError("name what to remove, for example `transferbench clean built --yes`.")

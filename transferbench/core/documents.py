@@ -1,6 +1,7 @@
 """The documents of a problem: stacked, split by domain, and those with labels."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -45,6 +46,25 @@ def hstack_views(problem: Problem, view: View) -> sp.csr_array:
     """Return `unit_views` side by side (n, Σ d); inner products are means over the views."""
     views = unit_views(problem, view)
     return sp.csr_array(sp.hstack(views) / np.sqrt(len(views)))
+
+
+def joined(problem: Problem) -> Problem:
+    """Return the problem with one view: all views side by side, each with rows of length one.
+
+    The view is a CSR, and signed. Embeddings as the second view make each of its rows longer by
+    their number; words stay as sparse as they are.
+    """
+    return replace(
+        problem,
+        domains=tuple(
+            replace(
+                domain,
+                views=(sp.csr_array(sp.hstack([unit_rows(X) for X in domain.views])),),
+                signed=True,
+            )
+            for domain in problem.domains
+        ),
+    )
 
 
 def score_targets(

@@ -271,6 +271,7 @@ def split_by_domain(
     Y: np.ndarray,
     seen: np.ndarray,
     scored: np.ndarray,
+    signed: bool = False,
 ) -> tuple[Problem, Truth]:
     """Return the problem with one domain for each of the names, and its truth.
 
@@ -292,11 +293,13 @@ def split_by_domain(
         (n, c) 0/1.
     seen, scored
         (n,) bool.
+    signed
+        True if the first view may have negative entries.
     """
     rows = [np.flatnonzero(domain == i) for i in range(len(names))]
     Y_seen = np.where(seen[:, None], Y, 0)
     domains = tuple(
-        Domain(name, tuple(view[r] for view in views), Y_seen[r], seen[r])
+        Domain(name, tuple(view[r] for view in views), Y_seen[r], seen[r], signed)
         for name, r in zip(names, rows, strict=True)
     )
     true, scored_rows = tuple(Y[r] for r in rows), tuple(scored[r] for r in rows)

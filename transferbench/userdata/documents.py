@@ -33,7 +33,7 @@ MATRICES = (".svm", ".svmlight", ".libsvm", ".npz")
 Labels = Literal["all", "any", "none"]
 
 
-def _option(flag: str, default: str | None, text: str, **more: object) -> Any:
+def _option(flag: str, default: object, text: str, **more: object) -> Any:
     """Return a field that is also an option of the command line."""
     metadata = {"flags": (flag,), "show_default": default is not None, "help": text, **more}
     return field(default=default, metadata=metadata)
@@ -41,6 +41,8 @@ def _option(flag: str, default: str | None, text: str, **more: object) -> Any:
 
 #: Whether quotes enclose values; `auto` finds out.
 QUOTING = ("auto", "minimal", "none")
+#: What models see of a document.
+FEATURES = ("words", "embeddings", "both")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +65,12 @@ class ReadOptions:
         row.
     source_text, source_label, source_encoding, source_delimiter, source_quoting
         The same for sources; None if they are like targets.
+    features
+        What models see of a document: "words" (of matrices: their numbers), "embeddings" or "both".
+        None means both if there are files of vectors, else words.
+    vectors
+        Files of dense vectors, one for each domain, sources first, or one for all; see
+        `userdata.vectors`. Without any, embeddings are computed from the texts.
     """
 
     text: str = _option("--text-column", "text", "Column of the texts.")
@@ -103,6 +111,18 @@ class ReadOptions:
     source_quoting: Literal["auto", "minimal", "none"] | None = _option(
         "--source-quoting", None, "Quoting of sources, if it differs.", choices=QUOTING
     )
+    features: Literal["words", "embeddings", "both"] | None = _option(
+        "--features", None,
+        "What models see: words, sentence embeddings (of English texts; extra modern), or both. "
+        " [default: both with --vectors, else words]",
+        choices=FEATURES,
+    )  # fmt: skip
+    vectors: tuple[str, ...] = _option(
+        "--vectors", (),
+        "File of embeddings by an encoder of your own (.npy .npz), a row for each document; one "
+        "for each --source, then one for each --target, or one for all; repeatable.",
+        multiple=True, show_default=False,
+    )  # fmt: skip
 
     def of_sources(self) -> ReadOptions:
         """Return how sources are read."""

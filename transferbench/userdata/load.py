@@ -11,13 +11,16 @@ from unicodedata import normalize
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench import settings
 from transferbench.core.scale import safe_scale
 from transferbench.data import text
 from transferbench.data.problems import split_by_domain
 from transferbench.errors import UserError, brief
+from transferbench.files import user_path
 from transferbench.measures import ALL
 from transferbench.parameters import Count, CountOrZero, Params, resolve
-from transferbench.problem import Family, Problem, Truth
+from transferbench.problem import Family, Matrix, Problem, Truth
+from transferbench.settings import Settings
 from transferbench.userdata.documents import (
     Documents,
     DomainFiles,
@@ -36,6 +39,7 @@ from transferbench.userdata.readers import (
     warn_of_numbering,
     with_labels,
 )
+from transferbench.userdata.vectors import Features, choose_features, embeddings, read_vectors
 
 MAX_CLASSES = 1000
 #: The features of a text; "auto" means characters if most of them are of a script without spaces
@@ -64,6 +68,8 @@ class Loaded:
         Documents of the other domains.
     options
         Every option of the features with its value; commands print them.
+    features
+        What models see of a document, see `problem_views`.
     """
 
     problem: Problem
@@ -71,6 +77,7 @@ class Loaded:
     sources: list[Documents]
     targets: list[Documents]
     options: dict[str, Any]
+    features: Features = "words"
 
 
 def load(
@@ -84,6 +91,7 @@ def load(
     name: str = "own",
     clusters: int = 0,
     label_file: Path | None = None,
+    using: Settings | None = None,
 ) -> Loaded:
     """Read the files of the domains, and build their problem.
 
@@ -103,6 +111,9 @@ def load(
         See `documents_problem`.
     label_file
         Labels of the targets, see `with_labels`.
+    using
+        Where the model of embeddings is and where they are stored; by default, as the environment
+        says.
 
     Raises
     ------
@@ -122,13 +133,27 @@ def load(
     if label_file:
         classes = _names(labelled, "") if family == "transfer" else ()
         unlabelled = with_labels(unlabelled, label_file, read_options, classes)
-    used = used_options([*labelled, *unlabelled], options)
+    everything = [*labelled, *unlabelled]
+    vectors = [user_path(name) for name in read_options.vectors]
+    check_kind(everything)
+    features = choose_features(read_options.features, vectors, everything[0].kind)
+    used = used_options(everything, options)
+    dense = None
+    if features != "words":
+        if vectors:
+            dense = read_vectors(vectors, everything)
+        else:
+            texts = [text for file in everything for text in _texts(file, used["html"])]
+            dense = embeddings(texts, using or settings.load())
+    if features == "embeddings":
+        used = {name: value for name, value in used.items() if name == "html" and not vectors}
     separator = usual if read_options.separator is None else read_options.separator
     built = documents_problem(
         labelled, unlabelled, used, name=name, clusters=clusters,
         separator=separator if family == "multilabel" else None,
+        dense=dense, words=features != "embeddings",
     )  # fmt: skip
-    return Loaded(*built, labelled, unlabelled, used)
+    return Loaded(*built, labelled, unlabelled, used, features)
 
 
 def documents_problem(
@@ -139,6 +164,8 @@ def documents_problem(
     name: str = "own",
     clusters: int = 0,
     separator: str | None = None,
+    dense: np.ndarray | None = None,
+    words: bool = True,
 ) -> tuple[Problem, Truth]:
     """Return the problem of documents, and its truth.
 
@@ -161,6 +188,11 @@ def documents_problem(
     separator
         Text between the labels of a document in a multi-label problem; "" if a label is always one.
         None makes a problem with one label for each document.
+    dense
+        Vectors (n, d) of all documents with rows of length one, or None. They are the second view,
+        or the only one.
+    words
+        False for the vectors alone.
 
     Raises
     ------
@@ -174,11 +206,14 @@ def documents_problem(
         files = [replace(file, labels=[""] * len(file)) for file in files]
     has_label = np.array([bool(label) for file in files for label in file.labels])
     Y = np.vstack([_indicator(file, classes, separator) for file in files])
-    X = feature_function(files[0].kind)(files, **used_options(files, options))
     of_file = np.repeat(np.arange(len(files)), [len(file) for file in files])
-    nonzeros = np.bincount(of_file, np.diff(X.indptr), minlength=len(files))
-    if not nonzeros.all():
-        raise _no_features(files[int(nonzeros.argmin())])
+    views: list[Matrix] = [] if dense is None else [dense]
+    if words or dense is None:
+        X = feature_function(files[0].kind)(files, **used_options(files, options))
+        nonzeros = np.bincount(of_file, np.diff(X.indptr), minlength=len(files))
+        if not nonzeros.all():
+            raise _no_features(files[int(nonzeros.argmin())])
+        views.insert(0, X)
     family: Family = "transfer" if separator is None else "multilabel"
     seen = of_file < len(sources)
     names = [ALL] if family == "multilabel" else []
@@ -190,7 +225,10 @@ def documents_problem(
     family = family if sources else "clustering"
     scored = ~seen & has_label
     try:
-        return split_by_domain(name, family, classes, names, of_file, [X], Y, seen, scored=scored)
+        return split_by_domain(
+            name, family, classes, names, of_file, views, Y, seen, scored=scored,
+            signed=views[0] is dense,
+        )  # fmt: skip
     except ValueError as error:
         raise UserError(f"{error}") from error
 

@@ -68,7 +68,11 @@ def domain_area(problem: Problem, target: Domain) -> float:
 
 
 def separations(
-    problem: Problem, sources: Sequence[Documents], targets: Sequence[Documents], options: Params
+    problem: Problem,
+    sources: Sequence[Documents],
+    targets: Sequence[Documents],
+    options: Params,
+    has_names: bool = True,
 ) -> dict[str, Separation]:
     """Return what separates each target from the sources, by name; only of those that differ.
 
@@ -80,6 +84,8 @@ def separations(
         The documents.
     options
         All options by which they became features.
+    has_names
+        False if the features are embeddings, which no words name.
     """
     found: dict[str, Separation] = {}
     names: np.ndarray | None = None
@@ -94,6 +100,10 @@ def separations(
         area = domain_area(problem, target)
         few = min(len(target.seen), sum(len(d.seen) for d in problem.sources)) < consensus.FEW
         if few or (area < DIFFERENT and not differs_in_html):
+            continue
+        if not has_names:
+            suspicious = differs_in_html or area >= SUSPICIOUS_AREA
+            found[target.name] = Separation(area, "", max(html) >= SOME_HTML, suspicious)
             continue
         if names is None:
             names = feature_names([*sources, *targets], **options)

@@ -8,8 +8,15 @@
     label: topic
     options: {min_df: 3, weighting: tf-idf}
 
+    features: both                 # words, embeddings, or both
+    vectors: [s.npy, m.npy, w.npy] # from your own encoder: a file for each domain, or one for all
+
 More keys say how files are read: separator, encoding, delimiter, quoting, and for sources that
 differ source_text, source_label, source_encoding, source_delimiter and source_quoting.
+
+Without `vectors`, embeddings are those of all-MiniLM-L6-v2: 384 numbers for the first 128 word
+pieces of a text (extra `modern`). It was trained on English texts. Its licence is the Apache
+License 2.0.
 
 Options of texts: tokens (auto, words, characters), stop_words (none, english), token_pattern,
 min_df (2), max_features (0: all), weighting (tf-idf), unit_length (true), html (keep, strip). Of
@@ -43,6 +50,7 @@ from transferbench.errors import Unavailable, UserError, unknown
 from transferbench.files import user_path
 from transferbench.parameters import CountOrZero, convert, resolve, schema
 from transferbench.problem import Matrix, Problem, Truth
+from transferbench.settings import Settings
 from transferbench.userdata import documents
 from transferbench.userdata.documents import DomainFiles, ReadOptions
 from transferbench.userdata.labels import warn_of_alike
@@ -66,14 +74,16 @@ def user_files(path: Path) -> list[Path]:
         return [*_views(path), *(part for part in parts if part.is_file())]
     if not path.is_file():
         return []
-    _, sources, targets = read_yaml(path)
+    keys, sources, targets = read_yaml(path)
     files = [file for domain in sources + targets for file in domain.files]
-    return [path, *(f for file in files for f in (file, documents.labels_file(file)) if f)]
+    read = (f for file in files for f in (file, documents.labels_file(file)) if f)
+    return [path, *read, *map(Path, keys.vectors)]
 
 
 def build(
     task: str,
     files: dict[str, Path],
+    settings: Settings | None = None,
     *,
     path: str = "",
     train: TrainFraction = 0.5,
@@ -83,6 +93,12 @@ def build(
 
     Parameters
     ----------
+    task
+        Name of the task.
+    files
+        No originals.
+    settings
+        Where the model of embeddings is, see `load`.
     path
         The YAML file or the folder.
     train, split
@@ -105,7 +121,7 @@ def build(
         keys, sources, targets = read_yaml(user_path(path))
         loaded = load(
             sources, targets, family=keys.family, labels="any", options=keys.options,
-            read_options=keys, name=task,
+            read_options=keys, name=task, using=settings,
         )  # fmt: skip
         for target in loaded.targets:
             if not any(target.labels):
@@ -152,8 +168,14 @@ def read_yaml(path: Path) -> tuple[Keys, list[DomainFiles], list[DomainFiles]]:
             if key not in types:
                 raise unknown("key", f"{key}", types)
             # A text is one name: commas in it are not between domains.
-            names = [value] if types[key].type == Names and isinstance(value, str) else value
+            is_list = types[key].type in (Names, tuple[str, ...])
+            names = [value] if is_list and isinstance(value, str) else value
             values[key] = convert(names, types[key].type, f"the task: {key}")
+    vectors = [path.parent / user_path(name) for name in values.get("vectors", ())]
+    values["vectors"] = tuple(map(str, vectors))
+    for i, file in enumerate(vectors):
+        with lines.at("vectors", i):
+            documents.check_files([file])
     keys = Keys(**values, options=options)
     required = ["tasks"] if keys.family == "clustering" else ["source", "targets"]
     domains: dict[str, list[DomainFiles]] = {}
