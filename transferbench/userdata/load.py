@@ -46,6 +46,8 @@ MAX_CLASSES = 1000
 #: between words, see `used_options`.
 Tokens = Literal["auto", "words", "characters"]
 WORDS = r"\w\w+"
+#: Numbers of characters of an n-gram.
+NGRAMS = range(3, 6)
 #: What to do with tags, comments, scripts and entities of HTML.
 Html = Literal["keep", "strip"]
 #: Number of documents of a file, and of characters of a document, that the script is detected from.
@@ -215,6 +217,11 @@ def documents_problem(
             raise _no_features(files[int(nonzeros.argmin())])
         views.insert(0, X)
     family: Family = "transfer" if separator is None else "multilabel"
+    if family == "transfer" and sources and views[0] is not dense:
+        used = used_options(files, options)
+        if used.get("characters") and used["tokens"] == "words":
+            ngrams = character_features(files, used["html"], used["characters"])
+            views[1:1] = [] if ngrams is None else [ngrams]
     seen = of_file < len(sources)
     names = [ALL] if family == "multilabel" else []
     for file in files:  # a number after a repeated or reserved name
@@ -275,7 +282,7 @@ def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
         values["tokens"] = "words" if words else "characters"
     if None in (values["weighting"], values["unit_length"]):
         counts = not any((sp.csr_array(file.content).data % 1).any() for file in files)
-        defaults = {"weighting": "tf-idf" if counts else "tf", "unit_length": counts}
+        defaults = {"weighting": "log-tf-idf" if counts else "tf", "unit_length": counts}
         values |= {name: value for name, value in defaults.items() if values[name] is None}
     return values
 
@@ -344,16 +351,47 @@ def text_features(
     token_pattern: str = WORDS,
     min_df: Count = 2,
     max_features: CountOrZero = 0,
-    weighting: text.Weighting = "tf-idf",
+    weighting: text.Weighting = "log-tf-idf",
     unit_length: bool = True,
     html: Html = "keep",
+    characters: CountOrZero = 40_000,
 ) -> sp.csr_array:
-    """Return the weighted token counts (n, d) of the texts of all files."""
+    """Return the weighted token counts (n, d) of the texts of all files.
+
+    `characters` is the largest number of features in a view of its own, see `character_features`.
+    """
     counts, _ = _token_counts(
         files, tokens=tokens, stop_words=stop_words, token_pattern=token_pattern, min_df=min_df,
         max_features=max_features, html=html,
     )  # fmt: skip
     return text.weight(counts, weighting, unit_length)
+
+
+def character_features(
+    files: Sequence[Documents], html: Html, max_features: int
+) -> sp.csr_array | None:
+    """Return n-grams of 3 to 5 characters inside words (n, d), weighted as by "log-tf-idf".
+
+    They find parts of words: endings, stems, parts of compounds and names. Rows have length one.
+
+    Parameters
+    ----------
+    files
+        Texts.
+    html
+        See `text_features`.
+    max_features
+        Keep these, of the highest document frequency.
+
+    Returns
+    -------
+    csr_array or None
+        None if no n-gram occurs in two documents.
+    """
+    documents = (document for file in files for document in _texts(file, html))
+    counts, tokens = text.count(documents, r"\S+")
+    ngrams, names = text.character_ngrams(counts, tokens, NGRAMS, max_features)
+    return text.weight(ngrams, "log-tf-idf", True) if len(names) else None
 
 
 def _token_counts(
@@ -395,7 +433,8 @@ def feature_names(files: Sequence[Documents], **options: Any) -> np.ndarray:
         All options by which they became features.
     """
     if files[0].kind == "texts":
-        selecting = {n: v for n, v in options.items() if n not in ("weighting", "unit_length")}
+        other = ("weighting", "unit_length", "characters")
+        selecting = {name: value for name, value in options.items() if name not in other}
         return _token_counts(files, **selecting)[1]
     columns = np.flatnonzero(text.document_frequency(stack(files)) >= options["min_df"])
     what, first = ("feature", 1) if files[0].kind == ".svm" else ("column", 0)
