@@ -290,7 +290,8 @@ def _build(task: Task, settings: Settings) -> tuple[Problem, Truth]:
     options = dict(task.options, path=users) if users else task.options
     build = datasets.tasks()[task.base].build
     # Only the builder of the user's files needs more than its originals: the model of embeddings.
-    more = [settings] if "settings" in inspect.signature(build).parameters else []
+    wanted = inspect.signature(build).parameters.get("settings")
+    more = [settings] if wanted and wanted.kind is wanted.POSITIONAL_OR_KEYWORD else []
     built: tuple[Problem, Truth] = build(task.base, originals, *more, **options)
     return built
 
