@@ -10,7 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 from annotated_types import Gt, Lt
 
-from transferbench.data.text import Weighting, count, document_frequency, weight
+from transferbench.data.text import (
+    NGRAMS,
+    Weighting,
+    character_ngrams,
+    count,
+    document_frequency,
+    weight,
+)
 from transferbench.errors import Unavailable
 from transferbench.parameters import Count, CountOrZero, Positive
 from transferbench.problem import Domain, Family, Matrix, Problem, Truth
@@ -132,7 +139,67 @@ def text_builder(read: Reader[Texts]) -> Builder:
             for (name, (_, y)), end in zip(parts.items(), ends, strict=True)
         }
 
-    return builder(read_counts, min_df=2)
+    words = builder(read_counts, min_df=2)
+
+    def build(
+        task: str,
+        files: dict[str, Path],
+        *,
+        min_df: Count = 2,
+        weighting: Weighting = "tf-idf",
+        unit_length: bool = True,
+        characters: CountOrZero = 0,
+    ) -> tuple[Problem, Truth]:
+        """Build one task.
+
+        Parameters
+        ----------
+        min_df
+            Drop features in fewer documents, counted over all domains.
+        weighting, unit_length
+            See `text.weight`; fitted on all domains together.
+        characters
+            Largest number of n-grams of characters in a second view; 0 for none.
+        """
+        problem, truth = words(
+            task, files, min_df=min_df, weighting=weighting, unit_length=unit_length
+        )
+        if characters:
+            texts = [text for texts, _ in read(task, files)[1].values() for text in texts]
+            problem = add_characters(problem, texts, characters, weighting, unit_length)
+        return problem, truth
+
+    return build
+
+
+def add_characters(
+    problem: Problem,
+    texts: Sequence[str],
+    max_features: int,
+    weighting: Weighting,
+    unit_length: bool,
+) -> Problem:
+    """Return the problem with a further view of n-grams of 3 to 5 characters inside words.
+
+    Parameters
+    ----------
+    problem
+        A problem of texts.
+    texts
+        All texts, in the order of the problem.
+    max_features
+        Keep these n-grams, of the highest document frequency.
+    weighting, unit_length
+        See `text.weight`.
+    """
+    counts, _ = character_ngrams(*count(texts, r"\S+"), NGRAMS, max_features)
+    view = weight(counts, weighting, unit_length)
+    ends = np.cumsum([len(domain.seen) for domain in problem.domains])
+    domains = (
+        replace(domain, views=(*domain.views, view[end - len(domain.seen) : end]))
+        for domain, end in zip(problem.domains, ends, strict=True)
+    )
+    return replace(problem, domains=tuple(domains))
 
 
 class MultilabelData(NamedTuple):
@@ -365,8 +432,8 @@ def subsample(
         If more than half of the documents of a target would be labelled.
     """
     if problem.family != "transfer":
-        names = ", ".join(inspect.getfullargspec(subsample).kwonlyargs)
-        raise ValueError(f"{names} are for transfer tasks, and this is one of {problem.family}")
+        options = ", ".join(inspect.getfullargspec(subsample).kwonlyargs)
+        raise ValueError(f"{options} are for transfer tasks, and this is one of {problem.family}")
     if unequal_in != "target" and not class_sizes:
         raise ValueError(f"unequal_in = {unequal_in} without class_sizes; expected both")
     if labelled and unlabelled:

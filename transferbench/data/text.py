@@ -26,6 +26,8 @@ _CHARACTER = (
 )
 #: Token pattern of pairs of neighbouring characters, which overlap.
 PAIRS = f"(?=({_CHARACTER}{{2}}))"
+#: Numbers of characters of an n-gram.
+NGRAMS = range(3, 6)
 #: Rows that are weighted at a time.
 BLOCK_ROWS = 4096
 

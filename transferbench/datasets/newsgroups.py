@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.problems import Counts, problem_from_counts
+from transferbench.data.problems import Counts, add_characters, problem_from_counts
 from transferbench.data.text import Weighting, count, select
 from transferbench.datasets import originals, read_json
-from transferbench.parameters import Count
+from transferbench.parameters import Count, CountOrZero
 from transferbench.problem import Problem, Truth
 
 #: Domain → class → sub-categories, by short name.
@@ -59,6 +59,7 @@ def build(
     min_df: Count = 5,
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
+    characters: CountOrZero = 0,
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
@@ -72,6 +73,8 @@ def build(
         tasks: over the task).
     weighting, unit_length
         See `text.weight`; fitted on the task's documents together.
+    characters
+        Largest number of n-grams of characters in a second view; 0 for none.
     """
     is_clustering, split = task.startswith("mtc/"), SPLITS[task]
     counts, vocabulary, groups = _corpus(*files.values())
@@ -86,7 +89,7 @@ def build(
         min_df=min_df,
         max_features=MTC_FEATURES if is_clustering else None,
     )
-    return problem_from_counts(
+    problem, truth = problem_from_counts(
         task,
         "clustering" if is_clustering else "transfer",
         list(next(iter(split.values()))),
@@ -94,6 +97,12 @@ def build(
         weighting=weighting,
         unit_length=unit_length,
     )
+    if characters:
+        _, texts = posts(files.values())
+        rows = [np.flatnonzero(labels(classes, groups) >= 0) for classes in split.values()]
+        in_task = [texts[row] for row in np.concatenate(rows)]
+        problem = add_characters(problem, in_task, characters, weighting, unit_length)
+    return problem, truth
 
 
 def build_from_weights(

@@ -175,9 +175,6 @@ def _check_row(spec: Schema, label: str, more_domains: Collection[str], errors: 
         domains = tasks.documents(row.data())
         named = [row.domain] if row.domain and domains else []
         errors.check_known("domain", named, [*domains, *more_domains], *keys, "domain")
-        labelled = row.data().labelled
-        for column in spec.columns.values():
-            models.check_labelled(column.model, 0 if column.task else labelled)
 
 
 def _check_column(spec: Schema, label: str, column: Column, errors: ErrorList) -> None:
@@ -185,14 +182,10 @@ def _check_column(spec: Schema, label: str, column: Column, errors: ErrorList) -
     keys = ("columns", label)
     with errors.at(*keys, "task"):
         if column.task:
-            models.check_labelled(column.model, tasks.Task.parse(column.task).labelled)
-    labelled = 0
+            tasks.Task.parse(column.task)
     for row in spec.rows.values() if column.options else ():
         with errors.at(*keys, "options"):
-            labelled = row.data(column).labelled
-    if column.options.get("labelled"):
-        with errors.at(*keys, "options"):
-            models.check_labelled(column.model, labelled)
+            row.data(column)
     together = bool(column.grid) == bool(column.choose)
     errors.expect(together, "expected grid and choose together.", *keys, "grid")
     if models.is_external(column.model):

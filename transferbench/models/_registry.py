@@ -23,9 +23,6 @@ FOLDER = Path(__file__).parent
 FAMILIES: tuple[Family, ...] = ("transfer", "clustering", "multilabel")
 #: In the text of a model's file: it can compute on a GPU, see `core.device`.
 ON_GPU = re.compile(r"^DEVICES = .*[\"']cuda[\"']", re.MULTILINE)
-#: Models that decide a labelled document of a target without its own label, so that its score is
-#: fair; see the option `labelled` of `problems.subsample`.
-WITHOUT_OWN_LABEL = ("consensus-sampled",)
 #: Transfer models that factorise or count the entries of the first view, which may not be negative.
 NONNEGATIVE = (
     "cd-plsa", "cocc", "dkt", "dtl", "gcmf", "hidc", "mrtl", "mtrick", "nmf", "tritl",
@@ -138,29 +135,6 @@ def check_device(name: str, device: str) -> None:
         raise UserError(
             f"{name} cannot compute on device {device}; expected one of {', '.join(names)}. "
             "Perform runs of other models first, without --device: finished runs are kept."
-        )
-
-
-def check_labelled(name: str, labelled: int) -> None:
-    """Check that a model may be scored on labelled documents of a target.
-
-    Parameters
-    ----------
-    name
-        Name of the model.
-    labelled
-        Number of labelled documents of each target.
-
-    Raises
-    ------
-    UserError
-        If there are some and the model may use the label of the document that it decides.
-    """
-    if labelled and name not in WITHOUT_OWN_LABEL:
-        raise UserError(
-            f"{name} would be scored on the {labelled} documents whose labels it is given; "
-            f"expected {' or '.join(WITHOUT_OWN_LABEL)} with labelled={labelled}, or any model "
-            "without this option."
         )
 
 

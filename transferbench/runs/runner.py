@@ -30,14 +30,12 @@ EARLIER: dict[Reason, str] = {"other code": "code", "other data": "data"}
 def plan_runs(task: str, model: str, given: dict[str, Any], seeds: Iterable[int]) -> list[Run]:
     """Return the runs of a model on a task: one for each seed, or one if it takes no seed.
 
-    Raise UserError for an unknown task, model or parameter, for a path that is not UTF-8, or if the
-    task shows labels of scored documents that the model may use.
+    Raise UserError for an unknown task, model or parameter, and for a path that is not UTF-8.
     """
     check_utf8("task", task)
     check_utf8("model", model)
     function = models.load(model)
     value = tasks.Task.parse(task)
-    models.check_labelled(model, value.labelled)
     params = parameters.resolve(function, given, model)
     random = parameters.takes_seed(function)
     return [Run(value, model, params, seed) for seed in (seeds if random else (None,))]

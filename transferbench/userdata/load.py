@@ -46,8 +46,6 @@ MAX_CLASSES = 1000
 #: between words, see `used_options`.
 Tokens = Literal["auto", "words", "characters"]
 WORDS = r"\w\w+"
-#: Numbers of characters of an n-gram.
-NGRAMS = range(3, 6)
 #: What to do with tags, comments, scripts and entities of HTML.
 Html = Literal["keep", "strip"]
 #: Number of documents of a file, and of characters of a document, that the script is detected from.
@@ -390,7 +388,7 @@ def character_features(
     """
     documents = (document for file in files for document in _texts(file, html))
     counts, tokens = text.count(documents, r"\S+")
-    ngrams, names = text.character_ngrams(counts, tokens, NGRAMS, max_features)
+    ngrams, names = text.character_ngrams(counts, tokens, text.NGRAMS, max_features)
     return text.weight(ngrams, "log-tf-idf", True) if len(names) else None
 
 

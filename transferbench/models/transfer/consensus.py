@@ -23,7 +23,7 @@ on fewer than 20 documents, which have no shares to find.
 
 A problem may have several views, such as words, n-grams of characters and sentence embeddings. All
 that is above is about the first; graph only and TSVM of each further view are further members of
-the second sum.
+the second sum. A first view with negative entries has neither DTL nor CoCC.
 
 With labelled documents of a target the members are logistic regression, graph only and TSVM on each
 view, and logistic regression on its labelled documents alone, see `labelled_members`. All train
@@ -175,7 +175,10 @@ def members(problem: Problem, seed: int) -> list[np.ndarray]:
     Then follow those of graph only on each further view.
     """
     first, *further = by_view(problem)
-    fits = [graph_only.fit(first), dtl.fit(first, seed=seed), *map(graph_only.fit, further)]
+    fits = [graph_only.fit(first)]
+    if not first.domains[0].signed:
+        fits.append(dtl.fit(first, seed=seed))
+    fits += map(graph_only.fit, further)
     return [normal_ranks(fit.scores[-1]) for fit in fits]
 
 
@@ -317,7 +320,9 @@ def agreed_shares(problem: Problem, strength: float, width: float, seed: int) ->
     """Return the shares of the classes in the last domain, and how sure they are."""
     X, y = seen_rows(problem)
     T, c, n = problem.domains[-1].X, len(problem.classes), len(problem.domains[-1].seen)
-    fits = graph_only.fit(problem), dtl.fit(problem, seed=seed), cocc.fit(problem)
+    fits = [graph_only.fit(problem)]
+    if not problem.domains[-1].signed:
+        fits += dtl.fit(problem, seed=seed), cocc.fit(problem)
     member_ranks = [normal_ranks(fit.scores[-1]) for fit in fits]
     shares, levels, best = labelled_shares(problem), tsvm.schedule(1.0, 1e-3, 3.0), []
     widths, peaks = [], []

@@ -1,0 +1,48 @@
+"""LR target: logistic regression trained on labelled documents of each target alone.
+
+    min over (w, b)  C Σ_i v_i log-loss(y_i, w·x_i + b) + ½‖w‖²
+
+i over the labelled documents x_i (d,) of a target, y_i their classes, v_i the weights of the labels,
+w and b weights and intercepts. A control for models that train on sources and a labelled sample of
+the target: whatever they gain over it, the sources give.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from transferbench.core.documents import score_targets
+from transferbench.models.transfer import lr
+from transferbench.parameters import Positive
+from transferbench.problem import Domain, Fit, Problem
+
+
+def fit(problem: Problem, *, C: Positive = 1.0) -> Fit:
+    """Fit LR target.
+
+    Parameters
+    ----------
+    C
+        Inverse regularisation.
+
+    Returns
+    -------
+    Fit
+        Class probabilities (n, c) of every target, and the labels of every source and labelled
+        document. If all labels of a target are of one class, it is certain.
+
+    Raises
+    ------
+    ValueError
+        If a target has no labelled document.
+    """
+
+    def score(i: int, domain: Domain) -> np.ndarray:
+        counts = domain.Y.sum(axis=0)
+        if not counts.any():
+            raise ValueError(f"{domain.name}: expected labelled documents; see the option labelled")
+        if np.count_nonzero(counts) == 1:
+            return np.tile((counts > 0).astype(float), (len(domain.seen), 1))
+        return lr.fit(replace(problem, domains=(domain,)), C=C).scores[0]
+
+    return Fit(score_targets(problem, score))
