@@ -206,10 +206,9 @@ def _check_column(spec: Schema, label: str, column: Column, errors: ErrorList) -
 
 
 def _check_by_labels(spec: Schema, errors: ErrorList) -> None:
-    """Check that a sample is of one target, and of the method of `by_labels`.
+    """Check that a sample is of one target, and that the names of its columns have its size.
 
-    Lines of `evidence.labels` draw a sample of a row's documents, and a task draws one of each
-    target.
+    A task draws a sample of each target.
     """
     reported = set()
     for label, row in spec.rows.items():
@@ -222,17 +221,11 @@ def _check_by_labels(spec: Schema, errors: ErrorList) -> None:
                 reported.add(keys)
                 expected = "expected a task with one source and one target for by_labels"
                 errors.add(f"{task.base} has {len(domains)} domains; {expected}.", *keys, "task")
-    if spec.by_labels not in spec.columns:
-        return
-    model = spec.columns[spec.by_labels].model
-    allowed = {model, *({f"{model}-sampled"} & models.registry().keys())}
     for label, column in spec.columns.items():
-        if column.options.get("labelled"):
-            message = (
-                f"expected {' or '.join(sorted(allowed))} in a column with labelled, as by_labels "
-                f"names {spec.by_labels}; got {column.model}."
-            )
-            errors.expect(column.model in allowed, message, "columns", label, "model")
+        if labelled := column.options.get("labelled"):
+            end = f", {labelled} labels, draw {column.options.get('draw', 0)}"
+            message = f"expected METHOD{end} as the name of this column, for by_labels."
+            errors.expect(label.endswith(end), message, "columns", label)
 
 
 def _check_measures(spec: Schema, families: Collection[Family], errors: ErrorList) -> None:

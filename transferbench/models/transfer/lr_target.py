@@ -2,9 +2,9 @@
 
     min over (w, b)  C Σ_i v_i log-loss(y_i, w·x_i + b) + ½‖w‖²
 
-i over the labelled documents x_i (d,) of a target, y_i their classes, v_i the weights of the labels,
-w and b weights and intercepts. A control for models that train on sources and a labelled sample of
-the target: whatever they gain over it, the sources give.
+i over the labelled documents x_i (d,) of a target; y_i their classes, v_i the weights of their
+labels, w and b weights and intercepts. A control for models that train on sources and a labelled
+sample of the target: whatever they gain over it, the sources give.
 """
 
 from dataclasses import replace
