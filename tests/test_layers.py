@@ -58,7 +58,7 @@ LAZY = {
     PACKAGE / "data" / "sentences.py",
 }
 #: Models that join others of their family.
-JOINT = ("consensus.py", "consensus_sampled.py", "inductive.py")
+JOINT = ("consensus.py", "inductive.py")
 
 
 def heavy(tree: ast.Module) -> list[str]:

@@ -89,7 +89,7 @@ def test_another_form_of_ratio_is_refused(ratio):
         ({"class_sizes": "1:1000"}, "class_sizes 1:1000 leaves a class of target empty"),
         ({"documents": 1}, "documents 1 leaves a class of source empty"),
         ({"unequal_in": "both"}, "without class_sizes"),
-        ({"draw": 1}, "draw = 1 without labelled"),
+        ({"draw": 1}, "draw without labelled"),
         ({"labelled": 1, "unlabelled": True}, "labelled and unlabelled were both given"),
     ],
 )
@@ -107,7 +107,7 @@ def test_without_labels_a_task_is_one_of_clustering():
     assert rows(problem) == rows(labelled)
 
 
-def test_some_documents_of_a_target_are_labelled_and_scored():
+def test_some_documents_of_a_target_are_labelled_and_not_scored():
     problem, truth = subsample(*made(PAIR), labelled=20)
     again, _ = subsample(*made(PAIR), labelled=20, draw=1)
     source, target = problem.domains
@@ -116,7 +116,11 @@ def test_some_documents_of_a_target_are_labelled_and_scored():
     assert source.seen.all()
     assert target.seen.sum() == 20
     assert np.array_equal(target.Y, truth.Y[1] * target.seen[:, None])
-    assert (truth.scored[1] == scored.scored[1]).all()
+    assert (truth.scored[1] == scored.scored[1] & ~target.seen).all()
+    assert target.label_weights is None
+    weighted, _ = subsample(*made(PAIR), labelled=20, label_weight=3.0)
+    assert set(weighted.domains[1].label_weights) == {3.0}
+    assert weighted.domains[0].label_weights is None
     assert again.domains[1].seen.sum() == 20
     assert (again.domains[1].seen != target.seen).any()
     assert np.flatnonzero(target.seen).tolist() == sorted(draw_labelled(80, 20, 0))

@@ -1,4 +1,4 @@
-"""Regret of a choice by labelled documents, against the decisions of made-up runs."""
+"""Accuracy by labelled documents of the target, of made-up runs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from made_runs import cells_of, write_runs
 from small_experiment import HEAD
 
 from transferbench import experiments
-from transferbench.choose import sample
-from transferbench.data.problems import draw_labelled
 from transferbench.errors import UserError
 from transferbench.evidence import labels, pages
 from transferbench.runs.record import pack
@@ -32,71 +30,77 @@ columns:
     model: consensus
     params: {prior: agreed, strength: 10.0, width: 1.0, alike: 0.6, sample: 2000}
   LR: {model: lr, params: {C: 1.0, intercept: true}}
-  SVM: {model: svm, params: {C: 1.0}}
-  a sample: {model: consensus-sampled, params: {}, options: {labelled: 50}}
-  another: {model: consensus-sampled, params: {}, options: {labelled: 50, draw: 1}}
-  a large one: {model: consensus-sampled, params: {}, options: {labelled: 200}}
+  "consensus, 50 labels, draw 0":
+    {model: consensus, params: {sample: 2000}, options: {labelled: 50}}
+  "consensus, 50 labels, draw 1":
+    {model: consensus, params: {sample: 2000}, options: {labelled: 50, draw: 1}}
+  "LR, both, 50 labels, draw 0": {model: lr, params: {C: 1.0}, options: {labelled: 50}}
+  "LR, both, 50 labels, draw 1": {model: lr, params: {C: 1.0}, options: {labelled: 50, draw: 1}}
 by_labels: consensus
 """
 )
-#: Shares of the documents that are right, by column.
-SHARES = {"consensus": 0.5, "LR": 0.7, "SVM": 0.6, "a sample": 0.8, "another": 0.4}
-
-
-def right(column: str, n: int) -> np.ndarray:
-    return np.random.default_rng(len(column)).permutation(np.arange(n) < SHARES[column] * n)
+#: Shares of the documents that are right, by the start of a column's name.
+SHARES = {"consensus": 0.5, "LR": 0.6, "consensus, 50": 0.8, "LR, both": 0.7}
 
 
 @pytest.fixture
 def shown(tmp_path):
-    """Return the experiment and its cells; the large sample and a run of a task are unavailable."""
+    """Return the experiment and its cells; one run of the last task is unavailable."""
     file = experiments.read(TEXT, Path("by-labels.yaml"))
 
     def outcome(planned):
         n = int(planned.row.split(", ")[1])
-        if planned.column == "a large one" or (planned.row, planned.column) == ("two, 400", "LR"):
+        if (planned.row, planned.column) == ("two, 400", "LR, both, 50 labels, draw 1"):
             return "unavailable"
-        each = right(planned.column, n)
-        metrics = {"target": {"accuracy": float(each.mean())}}
-        return {"metrics": metrics, "documents": {"target": n}, "right": {"target": pack(each)}}
+        named = [share for name, share in SHARES.items() if planned.column.startswith(name)]
+        right = np.arange(n) < named[-1] * n
+        of_sample = {"consensus, 50 labels, draw 0": 40, "consensus, 50 labels, draw 1": 20}
+        found = of_sample.get(planned.column)
+        diagnostics = {} if found is None else {"held_out": 50, "held_out_right": found}
+        metrics = {"target": {"accuracy": float(right.mean())}}
+        return {"metrics": metrics, "documents": {"target": n}, "right": {"target": pack(right)},
+                "diagnostics": diagnostics}  # fmt: skip
 
     return file, cells_of(file, write_runs(tmp_path, file, outcome))
 
 
-def test_regrets_are_those_of_the_models_that_samples_choose(shown):
+def test_lines_are_means_over_draws_of_rows_in_which_all_methods_have_runs(shown):
     table = labels.summary(*shown)
-    assert table["task"].unique().tolist() == ["one, 200", "one, 400", "two, 200"]
-    without, drawn = table[table["task"] == "one, 200"].to_dict("records")
-    assert (without["labels"], without["regret"]) == (0, pytest.approx(20))
-    assert (drawn["labels"], drawn["corpus"], drawn["documents"]) == (50, "A", "200")
-    chosen, expected = [], []
-    for column, draw in (("a sample", 0), ("another", 1)):
-        rows = np.sort(draw_labelled(200, 50, draw))
-        methods = {name: right(name, 200) for name in (column, "LR", "SVM")}
-        judged = sample.judge_draw(methods, 50, draw)
-        counts = {name: int(each[rows].sum()) for name, each in methods.items()}
-        assert dict(judged.right) == counts
-        chosen.append(100 * SHARES[max(counts, key=counts.get)])
-        expected.append(100 * judged.accuracy)
-    assert drawn["accuracy"] == pytest.approx(np.mean(chosen))
-    assert drawn["regret"] == pytest.approx(70 - np.mean(chosen))
-    assert drawn["consensus"] == pytest.approx(70 - 60)
-    assert drawn["expected"] == pytest.approx(np.mean(expected), rel=1e-3)
+    drawn = table[table["labels"] == 50]
+    assert drawn["task"].unique().tolist() == ["one, 200", "one, 400", "two, 200"]
+    assert set(table[table["labels"] == 0]["task"]) == {*drawn["task"], "two, 400"}
+    line = drawn[(drawn["task"] == "one, 200") & (drawn["method"] == "consensus")].iloc[0]
+    assert (line["corpus"], line["documents"], line["draws"]) == ("A", "200", 2)
+    assert (line["accuracy"], line["expected"]) == (80, 60)
+    assert line["covered"] == 0.5  # of 40 of 50 and of 20 of 50, the first interval has 80
+    assert drawn[drawn["method"] == "LR, both"]["expected"].isna().all()
 
 
-def test_outside_the_sample_the_documents_that_made_the_choice_do_not_count(shown):
+def test_the_judged_method_is_compared_with_each_rival_on_the_same_tasks(shown):
+    file, _ = shown
     table = labels.summary(*shown)
-    drawn = table[(table["task"] == "one, 200") & (table["labels"] == 50)].iloc[0]
-    accuracy, regret = [], []
-    for column, draw in (("a sample", 0), ("another", 1)):
-        outside = np.setdiff1d(np.arange(200), draw_labelled(200, 50, draw))
-        methods = {name: right(name, 200) for name in (column, "LR", "SVM")}
-        chosen = next(iter(sample.judge_draw(methods, 50, draw).right))
-        accuracy.append(100 * methods[chosen][outside].mean())
-        regret.append(100 * methods["LR"][outside].mean() - accuracy[-1])
-    assert drawn["accuracy_outside"] == pytest.approx(np.mean(accuracy), rel=1e-3)
-    assert drawn["regret_outside"] == pytest.approx(np.mean(regret), abs=1e-2)
-    assert drawn["covered_outside"] in (0, 0.5, 1)
+    assert (labels.numbers(file), labels.rivals(file)) == ([0, 50], ["LR, both"])
+    assert labels.differences(file, table, 50, "LR, both")["difference"].tolist() == [10] * 3
+    heads, row = labels.advantages(file, table)
+    assert (heads, row) == (["consensus less", "50 labels"], ["LR, both", "+10.0 / +10.0 (3)"])
+    heads, *rows = labels.accuracies(file, table)
+    assert heads == ["method", "without labels (4 tasks)", "50 labels (3 tasks)"]
+    assert ["consensus", "50.0", "80.0"] in rows
+    assert ["LR, both", "–", "70.0"] in rows
+    _, *rows = labels.parts(file, table)
+    assert [row[0] for row in rows] == ["200 documents", "400 documents", "A", "B"]
+    assert rows[1][1] == "+10.0 / +10.0 (1)"
+    _, above, covered = labels.reliability(file, table)
+    assert (above[1], covered[1]) == ("-20.0", "50 %")
+
+
+def test_the_page_has_the_tables(shown):
+    file, cells = shown
+    texts = pages.Evidence.from_cells(file, cells).texts()
+    for rows in (labels.advantages, labels.reliability):
+        for row in rows(file, labels.summary(file, cells)):
+            assert f"| {' | '.join(row)} |" in texts["labels.md"]
+    assert texts["labels.csv"].splitlines()[1].startswith('"one, 200",A,200,0,consensus,1,50')
 
 
 def test_a_run_with_several_targets_is_refused(shown):
@@ -108,51 +112,17 @@ def test_a_run_with_several_targets_is_refused(shown):
         labels.summary(file, [dataclasses.replace(cell, records=(twice,))])
 
 
-def test_the_page_has_the_mean_over_corpora_and_the_worst_task(shown):
-    file, cells = shown
-    evidence = pages.Evidence.from_cells(file, cells)
-    text = evidence.texts()["labels.md"]
-    assert "accuracy of the best of 2 single methods" in text
-    assert "the mean over 2 or 1 draws of the labelled documents" in text
-    assert "also the labelled ones, which made the choice" in text
-    table = labels.summary(file, cells)
-    (regret, *_) = table.loc[table["labels"] == 50].groupby("corpus")["regret"]
-    heads, *rows = labels.rows(file, table)
-    assert heads == ["tasks", "without", "50 labels"]
-    assert [row[0] for row in rows] == ["all", "200 documents", "400 documents", "A", "B"]
-    assert rows[0][1] == "20.0 / 20.0 (3)"
-    assert rows[3][2] == f"{regret[1].mean():.1f} / {regret[1].max():.1f} (2)"
-    all_documents, outside = list(labels.reliability(table))[1:]
-    assert f"| {' | '.join(outside)} |" in text
-    above = (table["expected"] - table["accuracy"]).mean()
-    assert f" / {above:.1f} / " in all_documents[1]
-    assert evidence.texts()["labels.csv"].splitlines()[1].startswith('"one, 200",A,200,0,20')
-
-
-def test_the_method_without_labels_is_a_column():
-    text = TEXT.replace("by_labels: consensus", "by_labels: consensu")
-    with pytest.raises(UserError, match=r"unknown column 'consensu'. Did you mean 'consensus'"):
-        experiments.read(text, Path("x.yaml"))
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("{model: svm, params: {C: 1.0}}", "{model: svm, options: {labelled: 50}}",
-         "svm would be scored on the 50 documents whose labels it is given; expected consensus-s"),
-        ("{model: svm, params: {C: 1.0}}", "{model: svm, task: 'gtl/comp-vs-rec:labelled=50'}",
-         "svm would be scored on the 50 documents"),
-        ("task: gtl/comp-vs-rec", "task: 'gtl/comp-vs-rec:labelled=50'",
-         "consensus would be scored on the 50 documents"),
+        ("by_labels: consensus", "by_labels: consensu", "unknown column 'consensu'. Did you mean"),
+        ("LR, both, 50 labels, draw 0", "LR, both, 20 labels, draw 0",
+         "expected METHOD, 50 labels, draw 0 as the name of this column"),
         ("task: gtl/comp-vs-rec", "task: mrtl/comp-vs-rec-bydate",
          "mrtl/comp-vs-rec-bydate has 4 domains; expected a task with one source and one target"),
-        ("by_labels: consensus", "by_labels: LR",
-         "expected lr in a column with labelled, as by_labels names LR; got con"),
     ],
 )  # fmt: skip
-def test_samples_are_of_one_target_and_of_one_method_that_ignores_a_documents_own_label(
-    old, new, message
-):
+def test_columns_name_their_sample_and_tasks_have_one_target(old, new, message):
     assert old in TEXT
     with pytest.raises(UserError, match=message):
         experiments.read(TEXT.replace(old, new), Path("x.yaml"))

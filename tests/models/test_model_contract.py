@@ -122,8 +122,8 @@ def test_the_same_seed_gives_the_same_scores(name, tmp_path, monkeypatch):
     assert len(fit.trace) == len(calls)
 
 
-#: Transfer models that are trained on labels of a target. Others have tests of their own.
-TRAINED = [name for name in TRANSFER if name not in ("nmf", "consensus", "consensus-sampled")]
+#: Transfer models that are trained on labels of a target.
+TRAINED = [name for name in TRANSFER if name != "nmf"]
 
 
 def labelled(

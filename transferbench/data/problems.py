@@ -21,6 +21,8 @@ from transferbench.data.text import (
 from transferbench.errors import Unavailable
 from transferbench.parameters import Count, CountOrZero, Positive
 from transferbench.problem import Domain, Family, Matrix, Problem, Truth
+from transferbench.settings import Settings
+from transferbench.settings import load as load_settings
 
 #: Views of a multi-label text dataset: weighted terms, topics, or both.
 Views = Literal["both", "tf-idf", "topics"]
@@ -144,11 +146,13 @@ def text_builder(read: Reader[Texts]) -> Builder:
     def build(
         task: str,
         files: dict[str, Path],
+        settings: Settings | None = None,
         *,
         min_df: Count = 2,
         weighting: Weighting = "tf-idf",
         unit_length: bool = True,
         characters: CountOrZero = 0,
+        embeddings: bool = False,
     ) -> tuple[Problem, Truth]:
         """Build one task.
 
@@ -159,14 +163,18 @@ def text_builder(read: Reader[Texts]) -> Builder:
         weighting, unit_length
             See `text.weight`; fitted on all domains together.
         characters
-            Largest number of n-grams of characters in a second view; 0 for none.
+            Largest number of n-grams of characters in a further view; 0 for none.
+        embeddings
+            Add a view of sentence embeddings, which need the extra `modern`.
         """
         problem, truth = words(
             task, files, min_df=min_df, weighting=weighting, unit_length=unit_length
         )
+        texts = [text for texts, _ in read(task, files)[1].values() for text in texts]
         if characters:
-            texts = [text for texts, _ in read(task, files)[1].values() for text in texts]
             problem = add_characters(problem, texts, characters, weighting, unit_length)
+        if embeddings:
+            problem = add_embeddings(problem, texts, settings)
         return problem, truth
 
     return build
@@ -193,7 +201,30 @@ def add_characters(
         See `text.weight`.
     """
     counts, _ = character_ngrams(*count(texts, r"\S+"), NGRAMS, max_features)
-    view = weight(counts, weighting, unit_length)
+    return _add_view(problem, weight(counts, weighting, unit_length))
+
+
+def add_embeddings(
+    problem: Problem, texts: Sequence[str], settings: Settings | None = None
+) -> Problem:
+    """Return the problem with a further view of sentence embeddings, see `sentences.embed`.
+
+    Parameters
+    ----------
+    problem
+        A problem of texts.
+    texts
+        All texts, in the order of the problem.
+    settings
+        Where the model is and where embeddings are stored; by default, as the environment says.
+    """
+    from transferbench.data import sentences
+
+    return _add_view(problem, sentences.embed(texts, settings or load_settings()))
+
+
+def _add_view(problem: Problem, view: Matrix) -> Problem:
+    """Return the problem with a further view (n, d) of the documents of all domains."""
     ends = np.cumsum([len(domain.seen) for domain in problem.domains])
     domains = (
         replace(domain, views=(*domain.views, view[end - len(domain.seen) : end]))

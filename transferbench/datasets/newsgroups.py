@@ -13,11 +13,17 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.problems import Counts, add_characters, problem_from_counts
+from transferbench.data.problems import (
+    Counts,
+    add_characters,
+    add_embeddings,
+    problem_from_counts,
+)
 from transferbench.data.text import Weighting, count, select
 from transferbench.datasets import originals, read_json
 from transferbench.parameters import Count, CountOrZero
 from transferbench.problem import Problem, Truth
+from transferbench.settings import Settings
 
 #: Domain → class → sub-categories, by short name.
 Split = dict[str, dict[str, list[str]]]
@@ -55,11 +61,13 @@ TASKS = {
 def build(
     task: str,
     files: dict[str, Path],
+    settings: Settings | None = None,
     *,
     min_df: Count = 5,
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
     characters: CountOrZero = 0,
+    embeddings: bool = False,
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
@@ -74,7 +82,9 @@ def build(
     weighting, unit_length
         See `text.weight`; fitted on the task's documents together.
     characters
-        Largest number of n-grams of characters in a second view; 0 for none.
+        Largest number of n-grams of characters in a further view; 0 for none.
+    embeddings
+        Add a view of sentence embeddings, which need the extra `modern`.
     """
     is_clustering, split = task.startswith("mtc/"), SPLITS[task]
     counts, vocabulary, groups = _corpus(*files.values())
@@ -97,11 +107,14 @@ def build(
         weighting=weighting,
         unit_length=unit_length,
     )
-    if characters:
+    if characters or embeddings:
         _, texts = posts(files.values())
         rows = [np.flatnonzero(labels(classes, groups) >= 0) for classes in split.values()]
         in_task = [texts[row] for row in np.concatenate(rows)]
-        problem = add_characters(problem, in_task, characters, weighting, unit_length)
+        if characters:
+            problem = add_characters(problem, in_task, characters, weighting, unit_length)
+        if embeddings:
+            problem = add_embeddings(problem, in_task, settings)
     return problem, truth
 
 

@@ -1,53 +1,50 @@
-"""Regret of a choice by labelled documents of the target, from the recorded decisions of runs.
+"""Accuracy of methods that train on a labelled sample of the target, by the size of the sample.
 
-A column with the option `labelled` is the method of `Schema.by_labels` with a sample of labels. By
-this sample, that method or one of the single methods is chosen, see `choose.sample`. Regret is the
-accuracy of the best single method on a task less that of the chosen one, on all documents. The
-labelled ones are among them, which made the choice; the columns `…_outside` leave them out.
+A column with the option `labelled` is a method with a sample of labels; its name ends with the size
+and the number of the draw, as "LR, 50 labels, draw 0". Methods without labels are the other
+columns. The method of `Schema.by_labels` is compared with every other. Labelled documents are not
+scored.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from transferbench.choose.sample import judge_draw, sampled_rows, wilson
+from transferbench.choose.sample import interval as expected_interval
 from transferbench.errors import UserError
 from transferbench.evidence.frame import Cell
+from transferbench.evidence.regret import interval
 from transferbench.experiments.experiment import Experiment
 
-#: Column of the regret of the method of `by_labels` with the sample, whatever its name is.
-BY_LABELS = "consensus"
+NUMBERS = ["accuracy", "expected", "covered"]
 
 
 def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
-    """Return the regret for each row and number of labels.
+    """Return the accuracy for each row, method and number of labels.
 
     Parameters
     ----------
     experiment
         An experiment with the key `by_labels`.
     cells
-        Its cells. Rows where a method without labels has no finished run are left out.
+        Its cells. A row is left out, for a number of labels, unless all methods have finished runs
+        with it.
 
     Returns
     -------
     DataFrame
-        A line for each row and number of labels, with these columns. Values are means over the
-        draws of a sample, in per cent with four digits.
+        A line for each row, number of labels and method, with these columns. Values are means over
+        the draws of a sample, in per cent with four digits.
 
         - task, corpus, and a column for each variant.
-        - labels: number of labelled documents; 0 stands for the method of `by_labels` without any.
-        - regret: regret of the chosen method.
-        - consensus: regret of the method of `by_labels` with the sample, see BY_LABELS.
-        - expected: accuracy of the chosen method that its sample leads to expect.
-        - accuracy: its accuracy on all documents, also the labelled ones.
-        - covered: the share of draws whose 95 per cent interval contains this accuracy.
-        - regret_outside, accuracy_outside, covered_outside: the same on the documents outside the
-          sample. The best single method is still the best one on all documents.
+        - labels: number of labelled documents, 0 for a method without any.
+        - method, draws: the method, and the number of draws.
+        - accuracy: on the documents of the target that are not labelled.
+        - expected: the accuracy that the labelled documents lead to expect, by folds; of methods
+          that say so.
+        - covered: share of the draws whose 95 per cent interval contains the accuracy.
 
     Raises
     ------
@@ -55,80 +52,84 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
         If a run was scored on several targets: a task draws a sample of each.
     """
     spec = experiment.spec
-    right: dict[tuple[str, str], np.ndarray] = {}
+    methods = _methods(experiment)
+    runs: dict[tuple[str, int, str], list[dict[str, float]]] = {}
     for cell in cells:
+        m, method = methods[cell.column]
         for record in cell.records:
             if len(record.right) > 1:
                 raise UserError(f"{record.task} has several targets; by_labels expects one.")
-            for rows in record.correct().values():
-                right[cell.row, cell.column] = rows
-    samples, plain = _samples(experiment), single_methods(experiment)
+            for right in record.correct().values():
+                line = {"accuracy": 100 * float(right.mean())}
+                of_sample = record.diagnostics.get("held_out_right")
+                if m and of_sample is not None:
+                    low, high = expected_interval(int(of_sample), m)
+                    line["expected"] = 100 * of_sample / m
+                    line["covered"] = float(100 * low <= line["accuracy"] <= 100 * high)
+                runs.setdefault((cell.row, m, method), []).append(line)
     lines: list[dict[str, Any]] = []
     for row in spec.rows:
-        if any((row, name) not in right for name in (spec.by_labels, *plain)):
-            continue
-        single = {name: right[row, name] for name in plain}
-        best_method = max(single.values(), key=np.mean)
-        best = np.mean(best_method)
         where = {"task": row, "corpus": experiment.corpus(row), **spec.rows[row].variant}
-        without_labels = np.mean(right[row, spec.by_labels])
-        lines.append(where | {"labels": 0, "regret": 100 * (best - without_labels)})
-        drawn: dict[int, list[dict[str, float]]] = {}
-        for name, (m, draw) in samples.items():
-            if (row, name) not in right:
+        for m in numbers(experiment):
+            of_number = {name: number for number, name in methods.values() if number == m}
+            found = {name: runs.get((row, m, name), []) for name in of_number}
+            planned = [1 for number, _ in methods.values() if number == m]
+            if sum(map(len, found.values())) < len(planned):
                 continue
-            methods = {spec.by_labels: right[row, name]} | single
-            judged = judge_draw(methods, m, draw)
-            chosen = methods[next(iter(judged.right))]
-            outside = ~sampled_rows(len(chosen), m, draw)
-            accuracy, accuracy_outside = np.mean(chosen), np.mean(chosen[outside])
-            low, high = wilson(judged.accuracy, m)
-            drawn.setdefault(m, []).append(
-                {
-                    "regret": 100 * (best - accuracy),
-                    BY_LABELS: 100 * (best - np.mean(right[row, name])),
-                    "expected": 100 * judged.accuracy,
-                    "accuracy": 100 * accuracy,
-                    "covered": float(low <= accuracy <= high),
-                    "regret_outside": 100 * (np.mean(best_method[outside]) - accuracy_outside),
-                    "accuracy_outside": 100 * accuracy_outside,
-                    "covered_outside": float(low <= accuracy_outside <= high),
-                }
-            )
-        lines += [
-            where | {"labels": m} | {name: fmean(each[name] for each in of_m) for name in of_m[0]}
-            for m, of_m in drawn.items()
-        ]
-    numbers = ["regret", BY_LABELS, "expected", "accuracy", "covered"]
-    numbers += ["regret_outside", "accuracy_outside", "covered_outside"]
-    table = pd.DataFrame(lines, columns=["task", "corpus", *spec.variants, "labels", *numbers])
-    table[numbers] = table[numbers].map(lambda value: float(f"{value:.4g}"))
+            for name, of_draws in found.items():
+                means = {key: fmean(draw[key] for draw in of_draws) for key in of_draws[0]}
+                lines.append(where | {"labels": m, "method": name, "draws": len(of_draws)} | means)
+    columns = ["task", "corpus", *spec.variants, "labels", "method", "draws", *NUMBERS]
+    table = pd.DataFrame(lines, columns=columns)
+    table[NUMBERS] = table[NUMBERS].map(lambda value: float(f"{value:.4g}"))
     return table
 
 
-def _samples(experiment: Experiment) -> dict[str, tuple[int, int]]:
-    """Return the number of labelled documents and that of the draw, by column with `labelled`."""
-    options = {name: column.options for name, column in experiment.spec.columns.items()}
-    return {
-        name: (int(str(given["labelled"])), int(str(given.get("draw", 0))))
-        for name, given in options.items()
-        if given.get("labelled")
-    }
+def _methods(experiment: Experiment) -> dict[str, tuple[int, str]]:
+    """Return the number of labelled documents and the name of the method, by column."""
+    methods = {}
+    for name, column in experiment.spec.columns.items():
+        m = int(str(column.options.get("labelled", 0)))
+        methods[name] = m, name.rsplit(", ", 2)[0] if m else name
+    return methods
 
 
-def single_methods(experiment: Experiment) -> list[str]:
-    """Return the columns that are neither the method of `by_labels` nor have a sample."""
-    others = {experiment.spec.by_labels, *_samples(experiment)}
-    return [name for name in experiment.spec.columns if name not in others]
+def numbers(experiment: Experiment) -> list[int]:
+    """Return the numbers of labelled documents, ascending."""
+    return sorted({m for m, _ in _methods(experiment).values()})
 
 
-def draws(experiment: Experiment) -> dict[int, int]:
-    """Return the number of samples of a task by their number of labelled documents."""
-    return dict(Counter(m for m, _ in _samples(experiment).values()))
+def rivals(experiment: Experiment) -> list[str]:
+    """Return the other methods with labels, in their order."""
+    named = dict.fromkeys(name for m, name in _methods(experiment).values() if m)
+    return [name for name in named if name != experiment.spec.by_labels]
 
 
-def rows(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[str]]:
-    """Yield the heads of the page's table, then its rows: for all tasks, variants and corpora.
+def differences(experiment: Experiment, table: pd.DataFrame, m: int, rival: str) -> pd.DataFrame:
+    """Return task, corpus, variants and the `difference` of the judged method to a rival.
+
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    table
+        The lines of `summary`.
+    m
+        Number of labels.
+    rival
+        Name of the rival.
+    """
+    keys = ["task", "corpus", *experiment.spec.variants]
+    part = table[table["labels"] == m]
+    pairs = part.pivot(index=keys, columns="method", values="accuracy").reset_index()
+    judged = experiment.spec.by_labels
+    if not {judged, rival} <= {*pairs}:
+        return pd.DataFrame(columns=[*keys, "difference"])
+    return pairs[keys].assign(difference=pairs[judged] - pairs[rival])
+
+
+def accuracies(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[str]]:
+    """Yield the heads of a table, then a row for each method: the accuracy by number of labels.
 
     Parameters
     ----------
@@ -137,44 +138,95 @@ def rows(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[str]]:
     table
         The lines of `summary`.
     """
-    numbers = sorted(table["labels"].unique())
-    yield ["tasks", *(f"{m} labels" if m else "without" for m in numbers)]
-    axes = list(experiment.spec.variants)
-    parts = [("all", table)]
-    for values, part in table.groupby(axes, sort=False) if axes else ():
-        texts = zip(axes, values, strict=True)
-        name = ", ".join(f"{v} documents" if axis == "documents" else v for axis, v in texts)
-        parts.append((name, part))
-    for name, part in [*parts, *table.groupby("corpus")]:
-        yield [name, *(_cell(part[part["labels"] == m]) for m in numbers)]
+    by_number = {m: table[table["labels"] == m] for m in numbers(experiment)}
+    yield ["method", *(f"{_count(m)} ({p['task'].nunique()} tasks)" for m, p in by_number.items())]
+    for method in dict.fromkeys(table["method"]):
+        cells = []
+        for part in by_number.values():
+            of_method = part[part["method"] == method]
+            means = of_method.groupby("corpus")["accuracy"].mean()
+            low, high = interval(means)
+            ends = "" if pd.isna(low) else f" [{low:.1f}, {high:.1f}]"
+            cells.append(f"{means.mean():.1f}{ends}" if len(means) else "–")
+        yield [method, *cells]
 
 
-def _cell(part: pd.DataFrame) -> str:
-    """Return the mean over the corpora, the worst task, and the number of tasks."""
-    if part.empty:
-        return "–"
-    mean = part.groupby("corpus")["regret"].mean().mean()
-    return f"{round(mean, 6):.1f} / {part['regret'].max():.1f} ({len(part)})"
+def advantages(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[str]]:
+    """Yield the heads of a table, then a row for each rival: the judged method's accuracy above it.
 
-
-def reliability(table: pd.DataFrame) -> Iterator[list[str]]:
-    """Yield the heads of a table by number of labels, then its rows: all documents, and the others.
-
-    Regret is the mean over the corpora, the other numbers are means over the tasks.
+    Each cell has the mean over the corpora, its interval, and the least value of a task.
 
     Parameters
     ----------
+    experiment
+        The experiment.
     table
         The lines of `summary`.
     """
-    sampled = table[table["labels"] > 0]
-    by_number = sampled.groupby("labels")
-    yield ["documents", *(f"{m} labels" for m in by_number.groups)]
-    for label, end in (("all", ""), ("without the labelled ones", "_outside")):
-        cells = []
-        for _, part in by_number:
-            regret = part.groupby("corpus")[f"regret{end}"].mean().mean()
-            above = (part["expected"] - part[f"accuracy{end}"]).mean()
-            covered = 100 * part[f"covered{end}"].mean()
-            cells.append(f"{regret:.2f} / {above:.1f} / {covered:.0f} %")
-        yield [label, *cells]
+    sizes = [m for m in numbers(experiment) if m]
+    yield [f"{experiment.spec.by_labels} less", *map(_count, sizes)]
+    for rival in rivals(experiment):
+        yield [
+            rival,
+            *(_difference(differences(experiment, table, m, rival)) for m in sizes),
+        ]
+
+
+def parts(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[str]]:
+    """Yield the heads of a table, then a row for each combination of variants and each corpus.
+
+    Cells are as in `advantages`, of the first rival.
+
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    table
+        The lines of `summary`.
+    """
+    sizes = [m for m in numbers(experiment) if m]
+    yield ["tasks", *map(_count, sizes)]
+    by_number = [differences(experiment, table, m, rivals(experiment)[0]) for m in sizes]
+    axes = list(experiment.spec.variants)
+    for keys in (axes, ["corpus"]):
+        seen = dict.fromkeys(
+            tuple(values) for each in by_number for values in each[keys].to_numpy().tolist()
+        )
+        for values in seen:
+            texts = zip(keys, values, strict=True)
+            name = ", ".join(f"{v} documents" if axis == "documents" else v for axis, v in texts)
+            cells = [each[(each[keys] == list(values)).all(axis=1)] for each in by_number]
+            yield [name or "all", *map(_difference, cells)]
+
+
+def _difference(lines: pd.DataFrame) -> str:
+    """Return the mean difference over the corpora, its interval, the least, and the tasks."""
+    if lines.empty:
+        return "–"
+    means = lines.groupby("corpus")["difference"].mean()
+    low, high = interval(means)
+    ends = "" if pd.isna(low) else f" [{low:.1f}, {high:.1f}]"
+    return f"{means.mean():+.1f}{ends} / {lines['difference'].min():+.1f} ({len(lines)})"
+
+
+def reliability(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[str]]:
+    """Yield the heads of a table by number of labels, then how true the expected accuracy is.
+
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    table
+        The lines of `summary`.
+    """
+    judged = table[(table["method"] == experiment.spec.by_labels) & (table["labels"] > 0)]
+    groups = dict(tuple(judged.groupby("labels")))
+    yield ["accuracy to expect", *map(_count, groups)]
+    above = [(part["expected"] - part["accuracy"]).mean() for part in groups.values()]
+    yield ["less the accuracy, in points", *(f"{value:+.1f}" for value in above)]
+    covered = [100 * part["covered"].mean() for part in groups.values()]
+    yield ["its 95 % interval has the accuracy", *(f"{value:.0f} %" for value in covered)]
+
+
+def _count(m: int) -> str:
+    return f"{m} labels" if m else "without labels"

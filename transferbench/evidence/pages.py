@@ -1,7 +1,7 @@
 """The committed pages of an experiment: tables, figures and claims, made of its runs alone."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os.path import normpath
@@ -129,8 +129,8 @@ class Evidence:
         return regret.summary(self.experiment, self.cells)
 
     @cached_property
-    def regrets_by_labels(self) -> pd.DataFrame:
-        """Regrets of an experiment with the key `by_labels`, see `labels.summary`."""
+    def by_labels(self) -> pd.DataFrame:
+        """Accuracies of an experiment with the key `by_labels`, see `labels.summary`."""
         return labels.summary(self.experiment, self.cells)
 
     @property
@@ -165,7 +165,7 @@ class Evidence:
         if self.experiment.spec.regret:
             frames["regret"] = self.regrets
         if self.experiment.spec.by_labels:
-            frames["labels"] = self.regrets_by_labels
+            frames["labels"] = self.by_labels
         return frames
 
     def texts(self) -> dict[str, str]:
@@ -261,22 +261,39 @@ class Evidence:
             rows: list[TableRow] = [[label, *map(_regret_cell, line)] for label, line in lines]
             table = Table(f"{self.experiment.name}: regret {title}", ["strategy", *heads], rows)
             blocks.append(Section(title, [table]) if title else table)
+        rows = []
+        for warning, (with_it, without) in regret.by_warning(self.experiment, self.cells):
+            counts = [f"{line['tasks']}" if line else "0" for line in (with_it, without)]
+            cells = [_regret_cell(with_it), _regret_cell(without)]
+            rows.append([warning, counts[0], cells[0], counts[1], cells[1]])
+        heads = ["warning", "tasks with it", "regret", "tasks without", "regret"]
+        what = words("warnings", self.experiment.spec)
+        warned = Table(f"{self.experiment.name}: regret by warning", heads, rows)
+        blocks.append(Section("Regret with and without each warning", [what, warned]))
         title = "choosing a method without labels of the target"
         links = {"All numbers, also on each corpus": "regret.csv"}
         return Page(self.experiment.name, title, blocks, links)
 
     def _labels(self) -> Page:
-        heads, *rows = labels.rows(self.experiment, self.regrets_by_labels)
-        title = "choosing a method by labelled documents of the target"
-        methods, draws = labels.single_methods(self.experiment), labels.draws(self.experiment)
+        experiment, table = self.experiment, self.by_labels
+
+        def rows_of(title: str, rows: Iterator[list[str]]) -> Table:
+            heads, *lines = rows
+            return Table(title, heads, lines)
+
+        first_rival = labels.rivals(experiment)[0]
         blocks: list[Block] = [
-            words("labels", self.experiment.spec, len(methods), draws),
-            Table("Regret by labels", heads, rows),
-            words("outside"),
+            words("labels", experiment.spec),
+            rows_of("Accuracy by labels", labels.accuracies(experiment, table)),
+            words("advantages", experiment.spec),
+            rows_of("Advantage by labels", labels.advantages(experiment, table)),
+            words("parts", experiment.spec, first_rival),
+            rows_of("Advantage by kind of task", labels.parts(experiment, table)),
+            words("reliability"),
+            rows_of("Accuracy to expect", labels.reliability(experiment, table)),
         ]
-        heads, *rows = labels.reliability(self.regrets_by_labels)
-        blocks.append(Table("Without the labelled documents", heads, rows))
-        return Page(self.experiment.name, title, blocks, {"All numbers": "labels.csv"})
+        title = "methods that train on a labelled sample of the target"
+        return Page(experiment.name, title, blocks, {"All numbers": "labels.csv"})
 
 
 def _regret_cell(line: Mapping[str, Any] | None) -> Value:

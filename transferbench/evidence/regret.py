@@ -16,7 +16,7 @@ import pandas as pd
 from transferbench.choose.evidence import ADVISED, ANY, MIN_EVIDENCE
 from transferbench.evidence.frame import Cell, to_frame
 from transferbench.experiments.experiment import Experiment
-from transferbench.userdata.doubts import WEAK_AGREEMENT
+from transferbench.userdata.doubts import WEAK_AGREEMENT, WIDE
 
 #: The combined column that is best on the other corpora.
 ELSEWHERE = "chosen on the other corpora"
@@ -97,6 +97,68 @@ def _is_advised(cell: Cell) -> bool:
     """Return False if the members of a run agree too little."""
     agreements = [record.diagnostics.get("agreement") for record in cell.records]
     return all(value is None or value >= WEAK_AGREEMENT for value in agreements)
+
+
+def by_warning(
+    experiment: Experiment, cells: Sequence[Cell]
+) -> Iterator[tuple[str, list[dict[str, float] | None]]]:
+    """Yield each warning, and the regret of the combined column with and without it.
+
+    The warnings are those of `predict`, from the diagnostics of the runs; and the size of a domain.
+    If several columns are combined, the first one counts.
+
+    Parameters
+    ----------
+    experiment
+        An experiment with the key `regret`.
+    cells
+        Its cells.
+
+    Yields
+    ------
+    tuple
+        The warning, and for rows with it and without it: tasks, mean of the corpora's means, low
+        and high ends of its interval, and worst; None without a row.
+    """
+    spec = experiment.spec.regret
+    assert spec is not None
+    name = spec.combined[0]
+    means = to_frame(cells).pivot(index="row", columns="column", values="mean")
+    candidates = experiment.spec.candidates
+    values = means.reindex(columns=list(dict.fromkeys([*candidates, name]))).dropna()
+    regrets = values[candidates].max(axis=1) - values[name]
+    found: dict[str, dict[str, bool]] = {}
+    for cell in cells:
+        if cell.column == name and cell.row in regrets.index:
+            few = _is_small(
+                experiment.spec.rows[cell.row].variant.get("documents", ""), experiment, cell.row
+            )
+            found[cell.row] = _warnings(cell) | {f"fewer than {MIN_EVIDENCE} documents": few}
+    table = pd.DataFrame.from_dict(found, orient="index").reindex(regrets.index)
+    corpus = pd.Series({row: experiment.corpus(row) for row in regrets.index}, dtype=object)
+    table["any of them"] = table.any(axis=1)
+    for warning in table:
+        lines: list[dict[str, float] | None] = []
+        for part in (regrets[table[warning]], regrets[~table[warning]]):
+            by_corpus = part.groupby(corpus[part.index], sort=False).mean()
+            ends = dict(interval(by_corpus))
+            numbers = {"tasks": len(part), "mean": by_corpus.mean(), **ends, "worst": part.max()}
+            lines.append(numbers if len(part) else None)
+        yield str(warning), lines
+
+
+def _warnings(cell: Cell) -> dict[str, bool]:
+    """Return which warnings the diagnostics of a cell's runs give."""
+
+    def worst(name: str, usual: float) -> list[float]:
+        values = (record.diagnostics.get(name) for record in cell.records)
+        return [usual if value is None else value for value in values]
+
+    wide, peaks = max(worst("share_width", 0)) > WIDE, max(worst("share_peaks", 0)) > 1
+    return {
+        f"its members agree less than {WEAK_AGREEMENT}": not _is_advised(cell),
+        "other class shares are nearly as likely": bool(wide or peaks),
+    }
 
 
 def grids(

@@ -14,7 +14,7 @@ import pandas as pd
 
 from transferbench import experiments
 from transferbench.choose.evidence import ADVISED, ANY, RECOMMENDED, WHERE
-from transferbench.evidence import tables
+from transferbench.evidence import labels, tables
 from transferbench.evidence.claims import Outcome
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.page import (
@@ -332,7 +332,7 @@ def texts(results: Path, known: Mapping[str, Evidence]) -> dict[str, str]:
 
 
 def known_regrets(known: Mapping[str, Evidence]) -> dict[str, dict[str, dict[str, float]]]:
-    """Return the regrets of `choose.evidence`, by class shares and by number of labels.
+    """Return the numbers of `choose.evidence`: regrets by class shares, and gains by labels.
 
     Parameters
     ----------
@@ -355,14 +355,13 @@ def known_regrets(known: Mapping[str, Evidence]) -> dict[str, dict[str, dict[str
         (line,) = table[(table[[*columns]] == pd.Series(columns)).all(axis=1)].to_dict("records")
         numbers = {name: float(f"{line[name]:.6g}") for name in ("mean", "low", "high", "worst")}
         of_shares[shares] = {name: line[name] for name in ("tasks", "corpora")} | numbers
-    chosen = known["choice-labels"].regrets_by_labels
-    of_labels = {
-        f"{m}": {
-            "mean": float(f"{part.groupby('corpus')['regret'].mean().mean():.6g}"),
-            "worst": part["regret"].max(),
-        }
-        for m, part in chosen[chosen["labels"] > 0].groupby("labels")
-    }
+    of_labels = {}
+    by_labels = known["choice-labels"]
+    rival = labels.rivals(by_labels.experiment)[0]
+    for m in labels.numbers(by_labels.experiment)[1:]:
+        part = labels.differences(by_labels.experiment, by_labels.by_labels, m, rival)
+        mean, worst = part.groupby("corpus")["difference"].mean().mean(), part["difference"].min()
+        of_labels[f"{m}"] = {"mean": float(f"{mean:.6g}"), "worst": float(f"{worst:.6g}")}
     return {"shares": of_shares, "labels": of_labels}
 
 

@@ -540,11 +540,11 @@ class Schema(StrictModel):
     board
         Rank the methods on the suite of tasks; the value is the column to compare them with.
     by_labels
-        The column that is taken without labels of the target. Columns with the option `labelled`
-        are this method with a sample of labels, by which one of all methods is chosen. A task has
-        one target, and the model of such a column is that of this one, or its sampled form. It
-        needs the decisions of the runs: those that another experiment has made without them do not
-        count, and `reproduce --rerun all` makes them again.
+        The column of a method without labels, which is compared by number of labels with every
+        other. Columns with the option `labelled` are methods that train on a sample of the target;
+        their names end with its size and draw, as "LR, 50 labels, draw 0". A task has one target.
+        It needs the decisions of the runs: those that another experiment has made without them do
+        not count, and `reproduce --rerun all` makes them again.
     control_of
         Name of an experiment, for instance on the data in another form, whose published values and
         tolerance this one has. The totals do not count its verdicts.

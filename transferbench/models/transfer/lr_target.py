@@ -4,7 +4,8 @@
 
 i over the labelled documents x_i (d,) of a target; y_i their classes, v_i the weights of their
 labels, w and b weights and intercepts. A control for models that train on sources and a labelled
-sample of the target: whatever they gain over it, the sources give.
+sample of the target: whatever they gain over it, the sources give. A target without labels is
+decided as by `lr`.
 """
 
 from dataclasses import replace
@@ -12,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from transferbench.core.documents import score_targets
-from transferbench.models.transfer import lr
+from transferbench.core.logistic import label_start
 from transferbench.parameters import Positive
 from transferbench.problem import Domain, Fit, Problem
 
@@ -30,19 +31,13 @@ def fit(problem: Problem, *, C: Positive = 1.0) -> Fit:
     Fit
         Class probabilities (n, c) of every target, and the labels of every source and labelled
         document. If all labels of a target are of one class, it is certain.
-
-    Raises
-    ------
-    ValueError
-        If a target has no labelled document.
     """
 
     def score(i: int, domain: Domain) -> np.ndarray:
         counts = domain.Y.sum(axis=0)
-        if not counts.any():
-            raise ValueError(f"{domain.name}: expected labelled documents; see the option labelled")
         if np.count_nonzero(counts) == 1:
             return np.tile((counts > 0).astype(float), (len(domain.seen), 1))
-        return lr.fit(replace(problem, domains=(domain,)), C=C).scores[0]
+        domains = (domain,) if counts.any() else (*problem.sources, domain)
+        return label_start(replace(problem, domains=domains), C)[-1]
 
     return Fit(score_targets(problem, score))
