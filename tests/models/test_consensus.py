@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit, ndtri
 
 import transferbench
-from transferbench.core.documents import seen_rows
+from transferbench.core.documents import label_folds, seen_rows
 from transferbench.models.transfer import consensus, tsvm
 from transferbench.problem import Domain, Problem
 
@@ -91,3 +93,81 @@ def test_alike_domains_are_decided_by_the_svm():
     assert fit.diagnostics["area"] < 0.6
     assert fit.diagnostics["alike"] == 1
     assert "agreement" not in fit.diagnostics
+
+
+def with_labels(problem: Problem, y: np.ndarray, rows: np.ndarray, weight: float = 10) -> Problem:
+    """Return the problem with the labels of some documents of its target."""
+    source, target = problem.domains
+    seen = np.isin(np.arange(len(y)), rows)
+    target = replace(
+        target, Y=np.eye(2)[y] * seen[:, None], seen=seen, label_weights=np.full(len(y), weight)
+    )
+    return replace(problem, domains=(source, target))
+
+
+def with_views(problem: Problem, seed: int = 0) -> Problem:
+    """Return the problem with a second view: noisy projections, of both signs."""
+    directions = np.random.default_rng(seed).normal(size=(20, 6))
+    domains = (replace(d, views=(d.X, d.X @ directions)) for d in problem.domains)
+    return replace(problem, domains=tuple(domains))
+
+
+@pytest.mark.parametrize("views", [1, 2])
+def test_labels_train_and_each_is_held_out_once(views):
+    problem, y = mixture(0.3, n=120, shift=2.5)
+    problem = problem if views == 1 else with_views(problem)
+    rows = np.arange(0, 120, 6)
+    labelled = with_labels(problem, y, rows)
+    fit = transferbench.fit("consensus", labelled)
+    P, held_out = fit.scores[1], fit.held_out[1]
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    assert (P[rows].argmax(axis=1) == y[rows]).all()
+    rest = np.setdiff1d(np.arange(120), rows)
+    np.testing.assert_array_equal(held_out[rest], P[rest])
+    assert np.mean(P[rest].argmax(axis=1) == y[rest]) > 0.9
+    right = (held_out[rows].argmax(axis=1) == y[rows]).sum()
+    assert (fit.diagnostics["held_out"], fit.diagnostics["held_out_right"]) == (20, right)
+    # A wrong label of one fold changes other documents, but not the decision on its own.
+    fold = label_folds(labelled.domains[1])
+    row = rows[fold == 0][0]
+    other = np.where(np.arange(120) == row, 1 - y, y)
+    wrong = transferbench.fit("consensus", with_labels(problem, other, rows))
+    assert (wrong.scores[1][rest] != P[rest]).any()
+    assert wrong.scores[1][row].argmax() == 1 - y[row]
+
+
+def test_labels_need_no_document_of_each_class():
+    problem, y = mixture(0.3, n=80)
+    for rows in (np.flatnonzero(y == 1)[:6], np.flatnonzero(y == 0)[:1]):
+        fit = transferbench.fit("consensus", with_labels(problem, y, rows))
+        assert np.isfinite(fit.scores[1]).all()
+        assert fit.diagnostics["held_out"] == len(rows)
+
+
+def test_given_shares_replace_the_offsets_of_the_stack():
+    problem, y = mixture(0.3, n=80)
+    labelled = with_labels(problem, y, np.arange(0, 80, 8))
+    fit = transferbench.fit("consensus", labelled, prior=(0.25, 0.75))
+    assert np.mean(fit.scores[1].argmax(axis=1) == 0) == pytest.approx(0.25, abs=0.05)
+
+
+def test_further_views_add_members_and_a_signed_view_is_enough():
+    problem, y = mixture(0.3, n=120)
+    plain = transferbench.fit("consensus", problem)
+    two = transferbench.fit("consensus", with_views(problem))
+    assert two.diagnostics == plain.diagnostics  # shares are found on the first view
+    assert (two.scores[1] != plain.scores[1]).any()
+    assert np.mean(two.scores[1].argmax(axis=1) == y) > 0.9
+    domains = (replace(d, views=d.views[1:], signed=True) for d in with_views(problem).domains)
+    signed = replace(problem, domains=tuple(domains))
+    assert np.mean(transferbench.fit("consensus", signed).scores[1].argmax(axis=1) == y) > 0.8
+
+
+def test_a_sample_has_all_labelled_documents_of_a_target():
+    problem, y = mixture(0.3, n=120)
+    rows = np.arange(0, 120, 10)
+    part = consensus.sampled(with_labels(problem, y, rows), 50, 0)
+    source, target = part.domains
+    assert target.seen.sum() == 12
+    assert 50 <= len(target.seen) <= 62
+    assert len(source.seen) == 50
