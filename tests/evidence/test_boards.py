@@ -103,9 +103,7 @@ def test_readings_and_choices_by_labels_are_left_out():
     assert "LR 2" not in set(read(text).standings["method"])
     text = TEXT.replace("params: {C: 2}", "params: {C: 2}, reading_of: LR")
     assert "LR 2" not in set(read(text).standings["method"])
-    text = TEXT.replace(
-        "{model: lr, params: {C: 2}}", "{model: consensus-sampled, options: {labelled: 20}}"
-    )
+    text = TEXT.replace("{model: lr, params: {C: 2}}", "{model: lr, options: {labelled: 20}}")
     assert "LR 2" not in set(read(text).standings["method"])
 
 

@@ -161,15 +161,6 @@ def test_runs_do_not_share_state_memory_or_time(shell, tmp_path):
         assert (record["peak_mib"] > 400) == big
 
 
-def test_a_model_that_uses_labels_of_scored_documents_is_refused():
-    task = "gtl/comp-vs-rec:labelled=20"
-    (planned,) = runner.plan_runs(task, "consensus-sampled", {}, [0])
-    assert planned.task.labelled == 20
-    message = "lr would be scored on the 20 documents .* or any model without this option"
-    with pytest.raises(UserError, match=message):
-        runner.plan_runs(task, "lr", {}, [0])
-
-
 def test_a_finished_run_is_not_repeated_unless_forced(shell):
     call = ("run", "own/small", "-m", "good", "--no-reference", "--json", "--repeats", "2")
     assert shell(*call)[1] == shell(*call)[1]
