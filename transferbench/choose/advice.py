@@ -105,9 +105,7 @@ def choose(problem: Problem, compared: ComparedModel) -> Choice:
     reasons = [*outside]
     agreement, alike = diagnostics.get("agreement"), diagnostics.get("alike", 0)
     if agreement is not None and agreement < WEAK_AGREEMENT:
-        reasons.append(
-            f"its members agree little ({agreement:.2f}; {WEAK_AGREEMENT} is needed)"
-        )
+        reasons.append(f"its members agree little ({agreement:.2f}; {WEAK_AGREEMENT} is needed)")
     width, peaks = (diagnostics.get(key, 0) for key in ("share_width", "share_peaks"))
     if width > WIDE or peaks > 1:
         reasons.append(
@@ -115,7 +113,9 @@ def choose(problem: Problem, compared: ComparedModel) -> Choice:
             "that it takes"
         )
     if name != RECOMMENDED:
-        reasons.append(f"features may be negative, which {RECOMMENDED} does not take without labels")
+        reasons.append(
+            f"features may be negative, which {RECOMMENDED} does not take without labels"
+        )
     if reasons:
         why = "; ".join(reasons)
     elif agreement is not None:
@@ -177,7 +177,9 @@ def choose_by_sample(compared: Mapping[str, ComparedModel], sample: Truth) -> Ch
         reasons.append(
             f"the largest class has {100 * largest:.0f} % of them, and the accuracy may be below it"
         )
-    less = f"; {100 * judged.optimism:.1f} points are taken off, as it was chosen among {len(names)}"
+    less = (
+        f"; {100 * judged.optimism:.1f} points are taken off, as it was chosen among {len(names)}"
+    )
     expect = (
         f"Expect an accuracy of {100 * judged.accuracy:.0f} % "
         f"(95 % interval: {100 * low:.0f} to {100 * high:.0f}"
@@ -215,7 +217,9 @@ def _outside(problem: Problem) -> list[str]:
                  for d in problem.domains]  # fmt: skip
     if max(densities) > MAX_DENSITY:
         density = f"{100 * max(densities):.0f} % of the features of a domain are not 0"
-        found.append(f"{density}, the evidence is from texts, with {100 * MAX_DENSITY:.0f} % at most")
+        found.append(
+            f"{density}, the evidence is from texts, with {100 * MAX_DENSITY:.0f} % at most"
+        )
     return found
 
 

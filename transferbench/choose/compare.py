@@ -24,7 +24,7 @@ from transferbench.errors import Doubt, UserError
 from transferbench.measures import ALL, THRESHOLD, correct, evaluate
 from transferbench.problem import Fit, Problem, Truth
 from transferbench.stats import PairedTest, paired_error
-from transferbench.userdata.doubts import UNNAMED, data_doubts, fit_doubts
+from transferbench.userdata.doubts import UNNAMED, data_doubts
 from transferbench.userdata.separation import Separation
 
 if TYPE_CHECKING:

@@ -243,9 +243,8 @@ def fit_plan(
     def failed(text: str) -> ComparedModel:
         return ComparedModel(planned.model, planned.params, (), math.nan, (Doubt(text, True),))
 
-    if (
-        problem.domains[0].signed
-        and not _takes_signed(planned.model, sampled=sample_of(problem) is not None)
+    if problem.domains[0].signed and not _takes_signed(
+        planned.model, sampled=sample_of(problem) is not None
     ):
         takers = ", ".join(n for n in QUICK["transfer"] if _takes_signed(n, sampled=False))
         return failed(f"it needs features of 0 or more, and some may be negative; models: {takers}")
@@ -255,7 +254,9 @@ def fit_plan(
         for seed in planned.seeds:
             costs: list[float] = []
 
-            def fit_one(problem: Problem, seed: int | None = seed, costs: list[float] = costs) -> Fit:
+            def fit_one(
+                problem: Problem, seed: int | None = seed, costs: list[float] = costs
+            ) -> Fit:
                 fit, cost, texts = _fit(problem, planned, seed, memory, folder)
                 costs.append(cost)
                 printed.extend(texts)

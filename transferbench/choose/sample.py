@@ -5,10 +5,10 @@ of the sample by a fit that has not seen its label: the sample is divided into f
 is hidden in turn, see `cross_fit`. Fits that are trained on four fifths of the sample are a little
 worse than the one that is trained on all of it.
 
-`evidence.RECOMMENDED` is chosen, unless another model is right on significantly more of these documents; so
-a choice among few documents seldom goes wrong. The best of several models on few documents still
-looks better than it is. This optimism is estimated by the bootstrap (Efron 1983, Journal of the
-American Statistical Association 78, 316).
+`evidence.RECOMMENDED` is chosen, unless another model is right on significantly more of these
+documents; so a choice among few documents seldom goes wrong. The best of several models on few
+documents still looks better than it is. This optimism is estimated by the bootstrap (Efron 1983,
+Journal of the American Statistical Association 78, 316).
 """
 
 from collections.abc import Callable, Mapping
@@ -193,12 +193,14 @@ def _judge(by_model: Mapping[str, np.ndarray], preferred: str = "") -> SampleRes
     best = int(_chosen(right, np.ones((m, 1)), first)[0])
     drawn = np.random.default_rng(0).multinomial(m, np.full(m, 1 / m), RESAMPLES).T
     chosen = _chosen(right, drawn.astype(float), first)  # (samples,)
-    again = (right @ drawn)[chosen, np.arange(RESAMPLES)] / m
-    optimism = np.mean(again - right.mean(axis=1)[chosen])
+    again = right @ drawn / m  # (models, samples)
+    excess = again - right.mean(axis=1, keepdims=True)
+    optimism = np.mean(excess[chosen, np.arange(RESAMPLES)])
+    if first is not None:  # of one model alone the excess is noise, expected to be 0
+        optimism -= np.mean(excess[first])
     order = np.argsort(-right.sum(axis=1), kind="stable")
     counts = {names[i]: int(right[i].sum()) for i in (best, *order[order != best])}
-    # One model is not chosen, so it has no optimism but rounding.
-    return SampleResult(counts, m, max(float(optimism), 0.0) if len(names) > 1 else 0.0)
+    return SampleResult(counts, m, max(float(optimism), 0.0))
 
 
 def _chosen(right: np.ndarray, counts: np.ndarray, preferred: int | None) -> np.ndarray:
@@ -216,11 +218,11 @@ def _chosen(right: np.ndarray, counts: np.ndarray, preferred: int | None) -> np.
     """
     total = right @ counts
     if preferred is None:
-        return total.argmax(axis=0)
+        return np.asarray(total.argmax(axis=0))
     difference = total - total[preferred]  # b − c
     disagreeing = (right != right[preferred]) @ counts  # b + c
     ahead = np.where(difference > AHEAD * np.sqrt(disagreeing), total, -1.0)
-    return np.where(ahead.max(axis=0) < 0, preferred, ahead.argmax(axis=0))
+    return np.asarray(np.where(ahead.max(axis=0) < 0, preferred, ahead.argmax(axis=0)))
 
 
 def interval(right: float, m: int, models: int = 1) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from transferbench.artefacts import Folder
 from transferbench.choose import compare as comparing
 from transferbench.choose.compare import Comparison
 from transferbench.choose.evidence import MAX_EVIDENCE, NO_CONFIDENCE, PART
-from transferbench.choose.fits import FitPlan, fit_plan, plan_fits
+from transferbench.choose.fits import FitPlan, fit_plan, model_problem, plan_fits
 from transferbench.choose.sample import LABEL_WEIGHT, random_part, sample_of, with_sample
 from transferbench.models.transfer.consensus import FEW
 from transferbench.parameters import Params
@@ -253,8 +253,9 @@ class Session:
         from transferbench.userdata import predictions
 
         fits = {name: compared.models[name].fits[0] for name in names}
+        seen = model_problem(compared.problem, next(iter(names)), self.features == "both")
         table = predictions.predict(
-            compared.problem, fits, self.targets, separator=separator, with_scores=with_scores,
+            seen, fits, self.targets, separator=separator, with_scores=with_scores,
             unranked=NO_CONFIDENCE,
         )  # fmt: skip
         predictions.write(path, table, self.targets[0].dialect)

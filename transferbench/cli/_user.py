@@ -195,7 +195,9 @@ class UserData(ReadOptions, FileOptions):
             without labels.
         """
         if self.label_weight is not None and not self.sampled:
-            raise UserError("--label-weight weighs the labels of a sample; name its file by --labels.")
+            raise UserError(
+                "--label-weight weighs the labels of a sample; name its file by --labels."
+            )
         from transferbench.userdata.predictions import SUFFIXES
 
         outputs: list[tuple[str, Path, Sequence[str]]] = [("--out", out, SUFFIXES)] if out else []

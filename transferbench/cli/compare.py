@@ -58,8 +58,9 @@ def command(user: UserData, repeats: int, as_json: bool) -> int:
 
     No label of the target is needed. A labelled sample (--label-sample, then --labels) trains the
     models, chooses one and says what accuracy to expect. Labels in the targets' own column score
-    every model, and change nothing else. Logistic regression and the model that can be recommended are always
-    compared; without --model also the other quick ones.
+    every model, and change nothing else. Logistic regression and the model that can be recommended
+    are always compared; without --model also the other quick ones. In domains of more than 10,033
+    documents these are compared on 10,000, drawn at random.
 
     For several labels in a column name --label-separator "|" or a multi-label model. Without a
     source the targets are clustered by the named models, in as many clusters as they have labels.

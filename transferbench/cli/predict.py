@@ -40,9 +40,9 @@ def command(
     transferbench predict --target a.csv --target b.csv -m lskmtc --clusters 4 --out found.csv
 
     The output has your rows and columns, and `predicted` (or `cluster`) and `confidence`, which
-    ranks documents but is no probability. Labelled documents of --labels keep their label. Of several models the first gives the label; `agree` is
+    ranks documents but is no probability. Of several models the first gives the label; `agree` is
     the share of models with the same one. A document without any known feature has confidence 0 and
-    a `note`. Labels of targets are not read, except those of --labels.
+    a `note`. Labels of targets are not read, except those of --labels, which stay as they are.
     """
     from transferbench.errors import Failure, UserError
     from transferbench.userdata.load import MAX_CLASSES
@@ -67,7 +67,9 @@ def command(
         wanted = list(dict.fromkeys(chosen)) if best or user.force else []
         print_choice(compared.choice, user.why)
         if compared.choice.strength == "weak":
-            remedy = "label more documents" if user.sampled else "label a sample (--label-sample 50)"
+            remedy = (
+                "label more documents" if user.sampled else "label a sample (--label-sample 50)"
+            )
             echo(f"note: {best} is recommended only weakly, see why; {remedy}.", err=True)
         compared = session.fit_whole(compared, wanted)
     fits = {name: compared.models[name].fits[0] for name in wanted if compared.models[name].fits}

@@ -179,6 +179,8 @@ def fit_doubts(
             texts = _decision_doubts(problem, scores.argmax(axis=1), params, matched)
         doubts += [Doubt(text, worthless, target.name) for text, worthless in texts]
     for target in problem.targets if model in NO_TRANSFER else ():
+        if target.seen.any():  # its labels train the model
+            continue
         found = separations.get(target.name) or Separation(domain_area(problem, target))
         if found.area >= DIFFERENT:
             # `data_doubts` names what separates suspicious ones.
@@ -232,7 +234,8 @@ def _decision_doubts(
 ) -> Iterator[tuple[str, bool]]:
     """Yield doubts about the decisions of a model on a target; see `fit_doubts`.
 
-    Expected shares are those that the user gives, else those of the source.
+    Expected shares are those that the user gives, else those of the labels: of the source and, with
+    its weight, of a sample of the target.
 
     Parameters
     ----------
@@ -246,6 +249,7 @@ def _decision_doubts(
         True if the model estimates the shares, so that a difference is no reason to doubt.
     """
     classes, expected = problem.classes, labelled_shares(problem)
+    whose = "the labels" if any(d.seen.any() for d in problem.targets) else "the source's"
     prior = params.get("prior", "source")
     has_prior = prior is not None and not isinstance(prior, str)
     if has_prior:
@@ -258,7 +262,7 @@ def _decision_doubts(
     rare = shares < RARE * expected if matched else shares == 0
     if rare.any():
         few = [
-            f"{classes[k]} ({100 * shares[k]:.0f} %, {100 * expected[k]:.0f} % of the source's)"
+            f"{classes[k]} ({100 * shares[k]:.0f} %, {100 * expected[k]:.0f} % of {whose})"
             for k in np.flatnonzero(rare)
         ]
         more = ", …" if len(few) > MAX_NAMED else ""
@@ -275,6 +279,6 @@ def _decision_doubts(
         if has_prior:
             text += f"{100 * expected[k]:.0f} % are given; check the order of the shares"
         else:
-            text += f"{100 * expected[k]:.0f} % of the source's"
+            text += f"{100 * expected[k]:.0f} % of {whose}"
             text += "; if you know better: --set prior=…" if "prior" in params else ""
         yield text, False

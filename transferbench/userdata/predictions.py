@@ -51,7 +51,7 @@ def predict(
     Parameters
     ----------
     problem
-        The problem of the documents.
+        The problem of the documents, with the views that the first model sees.
     fits
         By model; the first gives label and confidence. With several models there are also `agree`,
         the share of models with the labels of the first, and the labels of each other one,
@@ -67,9 +67,9 @@ def predict(
 
     Notes
     -----
-    confidence is the score of the label, see `normalize_scores`; 1 for a labelled document. A document with several labels has
-    those whose score, cut to 0 … 1, reaches the threshold ½, best first; label and confidence are
-    texts with the separator between the labels.
+    confidence is the score of the label, see `normalize_scores`; 1 for a labelled document. A
+    document with several labels has those whose score, cut to 0 … 1, reaches the threshold ½, best
+    first; label and confidence are texts with the separator between the labels.
 
     A document that nothing connects with the source, see `notes`, has confidence and scores of 0.
     So has one that only other documents of the targets connect with it, if the first model learns
