@@ -357,7 +357,7 @@ def test_a_sampled_comparison_has_each_model_with_and_without_training_on_the_sa
     lines = compare.results_table(found, sample.sample_of(drawn)).to_dict("records")
     lr = compare.results_table(found, others).to_dict("records")[0]
     assert (lines[0]["scored"], lr["scored"]) == (20, 40)
-    assert 0.5 < lines[0]["accuracy"]
+    assert lines[0]["accuracy"] > 0.5
     assert {"untrained", "accuracy"} <= set(lines[1])
     assert compare.compare(drawn, fits.plan_fits("transfer", ["lr"], {}), crossed=False,
                            untrained=False).models["lr"].untrained == ()  # fmt: skip

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
 from transferbench import artefacts, models, parameters
+from transferbench.choose import kept
 from transferbench.choose.evidence import (
     QUICK,
     RECOMMENDED,
@@ -25,7 +24,6 @@ from transferbench.messages import reason, user_place
 from transferbench.parameters import Count
 from transferbench.problem import Family, Fit, Problem
 from transferbench.userdata.doubts import UNNAMED, fit_doubts
-from transferbench.userdata.multilabel import fit_in_tasks
 from transferbench.userdata.separation import Separation
 
 
@@ -257,7 +255,9 @@ def fit_plan(
             def fit_one(
                 problem: Problem, seed: int | None = seed, costs: list[float] = costs
             ) -> Fit:
-                fit, cost, texts = _fit(problem, planned, seed, memory, folder)
+                fit, cost, texts = kept.fit(
+                    planned.model, problem, planned.params, seed, memory, folder
+                )
                 costs.append(cost)
                 printed.extend(texts)
                 return fit
@@ -313,44 +313,3 @@ def model_problem(problem: Problem, model: str, embedded: bool) -> Problem:
     domains = tuple(replace(d, views=tuple(d.views[v] for v in chosen)) for d in problem.domains)
     part = replace(problem, domains=domains)
     return joined(part) if both else part
-
-
-def _fit(
-    problem: Problem,
-    planned: FitPlan,
-    seed: int | None,
-    memory: artefacts.Memory,
-    folder: artefacts.Folder | None,
-) -> tuple[Fit, float, list[str]]:
-    """Return a fit, its wall time in seconds, and the texts of its warnings.
-
-    A fit that is in the folder is not made again. It is found by the problem, the model and its
-    code, the parameters and the seed.
-    """
-
-    @artefacts.artefact
-    def fitted(
-        problem: Problem, model: str, params: list[tuple[str, Any]], seed: int | None, code: str
-    ) -> tuple[tuple[Any, ...], float, list[str]]:
-        with warnings.catch_warnings(record=True) as printed:
-            warnings.simplefilter("default")
-            with artefacts.use(memory) as costs:
-                start = costs.clock()
-                fit_one = partial(models.fit, model, params=dict(params), seed=seed, watch=None)
-                fit = fit_in_tasks(problem, fit_one)
-            seconds = costs.clock() - start
-        texts = [str(warning.message).rstrip(".") for warning in printed]
-        parts = (getattr(fit, field.name) for field in fields(fit))
-        packed = tuple([*part.items()] if isinstance(part, Mapping) else part for part in parts)
-        return packed, seconds, texts
-
-    name = planned.model
-    # Code of others may do more than its fingerprint says.
-    is_ours = not models.is_external(name) and models.get(name).path.is_relative_to(models.FOLDER)
-    with artefacts.use(folder if is_ours else None):
-        code = models.code(name) if folder and is_ours else ""
-        params = sorted(planned.params.items())
-        parts, seconds, texts = fitted(problem, name, params, seed, code)
-    values = dict(zip((field.name for field in fields(Fit)), parts, strict=True))
-    values["diagnostics"] = dict(values["diagnostics"])
-    return Fit(**values), seconds, texts
