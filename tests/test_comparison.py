@@ -456,6 +456,16 @@ def test_models_see_the_views_that_suit_them():
     assert len(fits.model_problem(three, "lr", False).domains[0].views) == 1
 
 
+def test_domains_that_are_equal_in_the_view_of_a_model_are_a_doubt():
+    problem, _ = make_problem()
+    source, target = problem.domains
+    views = [(source.X, domain.X) for domain in (source, target)]
+    domains = tuple(replace(d, views=v) for d, v in zip(problem.domains, views, strict=True))
+    (plan,) = fits.plan_fits("transfer", ["lr"], {})
+    (doubt,) = fits.fit_plan(replace(problem, domains=domains), plan, {}).doubts
+    assert "so that any result is too good" in doubt.text
+
+
 def test_a_model_that_cannot_take_negative_features_has_a_row_that_says_so():
     problem, _ = make_problem(dense=True)
     domains = tuple(replace(d, views=(d.X - 0.5,), signed=True) for d in problem.domains)

@@ -246,9 +246,10 @@ def fit_plan(
     ):
         takers = ", ".join(n for n in QUICK["transfer"] if _takes_signed(n, sampled=False))
         return failed(f"it needs features of 0 or more, and some may be negative; models: {takers}")
-    seen = model_problem(problem, planned.model, embedded)
     fits, seconds, printed = [], [], list[str]()
     try:
+        # Domains may be equal in the views of a model, which is a ValueError.
+        seen = model_problem(problem, planned.model, embedded)
         for seed in planned.seeds:
             costs: list[float] = []
 
