@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -11,15 +12,13 @@ import pytest
 from conftest import ROOT, make_problem
 
 from transferbench import artefacts, datasets, experiments
-from transferbench.artefacts import Folder
 from transferbench.choose import compare, evidence, fits, sample
 from transferbench.choose.advice import Choice, choose, choose_by_sample
 from transferbench.choose.compare import Comparison
 from transferbench.choose.fits import ComparedModel
 from transferbench.data.problems import subsample
-from transferbench.errors import Doubt
+from transferbench.errors import Doubt, UserError
 from transferbench.evidence.regret import ELSEWHERE
-from transferbench.models.transfer import consensus, consensus_sampled
 from transferbench.problem import Fit, Problem, Truth
 
 SOURCE, TRUTH = make_problem(documents=4)
@@ -115,6 +114,13 @@ def entry(
     return ComparedModel("consensus", planned.params, (fit,), 1.0, doubts)
 
 
+def wide(width: float, peaks: int) -> ComparedModel:
+    """Return an entry of the consensus with uncertain class shares."""
+    found = entry()
+    signs = {**found.fits[0].diagnostics, "share_width": width, "share_peaks": peaks}
+    return replace(found, fits=(replace(found.fits[0], diagnostics=signs),))
+
+
 @pytest.mark.parametrize(
     ("found", "why"),
     [
@@ -140,17 +146,44 @@ BAD = Doubt("no good", True)
 @pytest.mark.parametrize(
     ("found", "why"),
     [
-        (entry(0.614), "the methods agree too little to trust one (0.61, below 0.7)"),
         (entry(0.95, 0.9, Doubt("a doubt"), BAD), "consensus: no good"),
         (replace(entry(0.95, 0.9, BAD), fits=()), "consensus: no good"),
     ],
-    ids=["little agreement", "worthless", "no fit"],
+    ids=["worthless", "no fit"],
 )
-def test_no_model_is_recommended_where_it_would_be_wrong(found, why):
+def test_no_model_is_recommended_without_a_usable_result(found, why):
     chosen = choose(large(), found)
-    assert chosen.model is None
-    assert chosen.sentences[1] == f"Why: {why}."
+    assert (chosen.model, chosen.strength) == (None, "none")
+    assert chosen.sentences[:2] == ("Recommended: no model.", f"Why: {why}.")
     assert "--label-sample 50" in chosen.sentences[2]
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (entry(0.614), "its members agree little (0.61; 0.7 is needed)"),
+        (wide(0.25, 1), "class shares that differ by 25 points are nearly as likely as those that"),
+        (wide(0.15, 2), "class shares that differ by 15 points are nearly as likely as those that"),
+    ],
+    ids=["little agreement", "width", "peaks"],
+)
+def test_a_doubtful_recommendation_is_weak_and_says_so_first(found, why):
+    chosen = choose(large(), found)
+    assert (chosen.model, chosen.strength) == ("consensus", "weak")
+    assert chosen.sentences[0] == "Weakly recommended: consensus."
+    assert chosen.sentences[1].startswith(f"Why: {why}")
+    assert "Labels help most" in chosen.sentences[2]
+    assert choose(large(), wide(0.15, 1)).strength == "strong"
+
+
+def test_where_features_may_be_negative_the_tsvm_is_weakly_recommended():
+    chosen = choose(large(), replace(entry(math.nan), model="tsvm"))
+    assert chosen.sentences[0] == "Weakly recommended: tsvm."
+    names = fits.model_names("transfer", signed=True)
+    assert names == ["lr", "graph-only", "svm", "tsvm"]
+    assert fits.model_names("transfer", ["svm"], signed=True, sampled=True) == [
+        "lr", "svm", "consensus",
+    ]  # fmt: skip
 
 
 def test_the_recommendation_quotes_regrets_that_were_not_fitted():
@@ -192,95 +225,257 @@ def test_no_evidence_is_quoted_for_other_parameters():
         (evidence.MIN_EVIDENCE, evidence.MAX_EVIDENCE + 1, 2, 20, "a domain has 10,034 documents"),
         (evidence.MIN_EVIDENCE, evidence.MIN_EVIDENCE, 5, 20, "there are 5 classes"),
         (evidence.MIN_EVIDENCE, evidence.MIN_EVIDENCE, 2, 5, "20 % of the features of a domain"),
-        (evidence.MIN_EVIDENCE, 19, 2, 20, "19 documents are too few"),
+        (evidence.MIN_EVIDENCE, 19, 2, 20, "a domain has 19 documents"),
     ],
 )
-def test_data_outside_the_range_of_the_evidence_get_no_advice_but_labels(
+def test_a_recommendation_outside_the_range_of_the_evidence_is_weak(
     source, target, classes, features, why
 ):
     chosen = choose(large(source, target, classes, features), entry())
-    assert chosen.model == (None if why else "consensus")
+    assert (chosen.model, chosen.strength) == ("consensus", "weak" if why else "strong")
     assert chosen.sentences[1].startswith(f"Why: {why}")
+    assert chosen.sentences[2].startswith("No evidence is known for such data.") == bool(why)
 
 
-def judged(*right: float) -> dict[str, Fit]:
-    """Return fits that are right on so many of 50 documents of the class 0, by number."""
-    decided = [np.arange(50) >= count for count in right]
-    return {f"{i}": Fit((np.eye(2)[wrong.astype(int)],)) for i, wrong in enumerate(decided)}
+#: A target of 50 documents of the class 0, all of which are the sample.
+SAMPLE = Truth(
+    "transfer", ("a", "b"), ("t",), (np.tile([1.0, 0.0], (50, 1)),), (np.ones(50, bool),)
+)  # fmt: skip
 
 
-def test_the_choice_by_a_sample_prefers_the_first_of_equals_and_corrects_its_optimism():
-    Y, rows = np.tile([1.0, 0.0], (50, 1)), np.ones(50, bool)
-    truth = Truth("transfer", ("a", "b"), ("t",), (Y,), (rows,))
-    one = sample.judge(judged(40), truth)
-    assert (one.right, one.documents, one.optimism) == ({"0": 40}, 50, 0)
+def judged(**right: int) -> dict[str, Fit]:
+    """Return by model a fit that is right on the first so many documents of SAMPLE."""
+    decided = {name: np.arange(50) >= count for name, count in right.items()}
+    return {name: Fit((np.eye(2)[wrong.astype(int)],)) for name, wrong in decided.items()}
+
+
+def test_without_a_preferred_model_the_most_right_one_is_taken_and_its_optimism_off():
+    one = sample.judge(judged(svm=40), SAMPLE)
+    assert (one.right, one.documents, one.optimism) == ({"svm": 40}, 50, 0)
     # Independent guesses: the best of many is right on half of the others.
     rng = np.random.default_rng(0)
     guesses = {f"{i}": Fit((rng.random((50, 2)),)) for i in range(20)}
-    best = sample.judge(guesses, truth)
+    best = sample.judge(guesses, SAMPLE)
     found = next(iter(best.right.values())) / 50
     assert found >= 0.6
     assert 0.5 * (found - 0.5) < best.optimism < 1.5 * (found - 0.5)
-    assert [*sample.judge(judged(30, 40, 40), truth).right] == ["1", "2", "0"]
+    assert [*sample.judge(judged(lr=30, svm=40, dtl=40), SAMPLE).right] == ["svm", "dtl", "lr"]
 
 
-def test_of_equally_good_models_the_first_is_taken_and_the_reason_says_so():
-    entries = {
-        name: replace(entry(), model=name, fits=(Fit(fit.scores + fit.scores),))
-        for name, fit in judged(30, 40, 40).items()
-    }
-    truth = Truth(
-        "transfer",
-        ("a", "b"),
-        ("s", "t"),
-        (np.tile([1.0, 0.0], (50, 1)),) * 2,
-        (np.zeros(50, bool), np.ones(50, bool)),
+def test_another_model_is_taken_only_if_it_is_significantly_better():
+    """Of 4 documents on which they differ all are needed; of 5, the difference is 5 > 2 √5."""
+    for ahead, chosen in ((4, "consensus"), (5, "lr")):
+        found = sample.judge(judged(consensus=30, lr=30 + ahead), SAMPLE, "consensus")
+        assert next(iter(found.right)) == chosen
+        assert found.optimism > 0
+    alone = sample.judge(judged(consensus=30), SAMPLE, "consensus")
+    assert alone.optimism == 0
+    # A model that is never ahead cannot be chosen, so nothing is taken off.
+    assert sample.judge(judged(consensus=30, lr=20), SAMPLE, "consensus").optimism == 0
+
+
+def by_sample(truth: Truth = SAMPLE, **right: int) -> Choice:
+    entries = {n: replace(entry(), model=n, fits=(fit,)) for n, fit in judged(**right).items()}
+    return choose_by_sample(entries, truth)
+
+
+def test_the_choice_by_a_sample_says_why_and_what_accuracy_to_expect():
+    chosen = by_sample(lr=40, consensus=41, svm=38)
+    # All documents are of one class, so that a guess is never wrong.
+    assert (chosen.model, chosen.strength) == ("consensus", "weak")
+    assert chosen.sentences[:2] == (
+        "Weakly recommended: consensus.",
+        "Why: it is right on 41 of 50 labelled documents that were held out (lr 40, svm 38; no "
+        "other is significantly better); the largest class has 100 % of them, and the accuracy may "
+        "be below it.",
     )
-    chosen = choose_by_sample(entries, truth)
-    assert chosen.model == "1"
-    assert "40 of 50 labelled documents (2 40, 0 30; of equally good ones it is" in str(chosen)
-    del entries["2"]
-    assert "equally" not in str(choose_by_sample(entries, truth))
-    entries["consensus"] = replace(entries["1"], model="consensus")
-    assert "of equally good ones it is preferred" in str(choose_by_sample(entries, truth))
+    assert "Accuracy to expect: the share of labelled documents" in chosen.evidence
+    ahead = by_sample(lr=50, consensus=40)
+    assert ahead.model == "lr"
+    assert "(consensus 40; significantly more than consensus)" in ahead.sentences[1]
+    assert "points are taken off, as it was chosen among 2" in ahead.sentences[2]
+    equal = by_sample(lr=40, svm=40)
+    assert "(svm 40; of equally good ones it is the first)" in equal.sentences[1]
 
 
-def test_consensus_takes_the_shares_of_the_sample_and_no_document_is_evidence_for_itself():
-    """The shares found are wrong; five sixths of the documents are of the first class."""
-    n, c = 60, 2
-    true = np.eye(c)[(np.arange(n) % 6 == 0).astype(int)]
-    asked = []
-
-    def decide(shares: np.ndarray) -> np.ndarray:
-        asked.append(shares)
-        return np.tile(shares, (n, 1))
-
-    rows = np.arange(n) < 12
-    scores = consensus_sampled.at_sample(np.tile([0.0, 1.0], (n, 1)), true, rows, decide)
-    for labels, where in (((10, 2), ~rows), ((9, 2), rows & (true[:, 0] > 0)),
-                          ((10, 1), rows & (true[:, 1] > 0))):  # fmt: skip
-        expected = np.add(labels, [0, 5]) / (sum(labels) + 5)
-        np.testing.assert_allclose(scores[where], np.tile(expected, (where.sum(), 1)))
-    assert len(asked) == 3
+def test_a_recommendation_by_few_labels_is_weak():
+    even = replace(SAMPLE, Y=(np.eye(2)[np.arange(50) % 2],))
+    right = Fit(even.Y)
+    for m, strength in ((19, "weak"), (20, "strong")):
+        truth = replace(even, scored=(np.arange(50) < m,))
+        chosen = choose_by_sample({"consensus": replace(entry(), fits=(right,))}, truth)
+        assert chosen.strength == strength
+        assert (f"{m} are few; 20 are needed" in chosen.sentences[1]) == (m == 19)
+        assert chosen.accuracy == pytest.approx((1, *sample.wilson(1, m)))
 
 
-def test_consensus_sampled_decides_by_the_labels_of_a_target_as_a_sample_does(tmp_path):
-    problem, truth = make_problem(documents=60)
-    drawn, drawn_truth = subsample(problem, truth, labelled=12)
+def memorise(problem: Problem) -> Fit:
+    """Decide on the second class wherever no label is seen."""
+    return Fit(tuple(np.where(d.seen[:, None], d.Y, [0.0, 1.0]) for d in problem.domains))
+
+
+def test_a_held_out_document_is_decided_without_its_label():
+    problem, truth = make_problem()
+    drawn, _ = subsample(problem, truth, labelled=12)
+    fit = sample.cross_fit(drawn, memorise)
     *_, target = drawn.domains
-    assert drawn_truth.scored[-1].all()
-    nothing = [np.zeros_like(rows) for rows in truth.scored[:-1]]
-    labelled = replace(truth, scored=(*nothing, target.seen))
-    found = consensus.fit(problem)
-    expected = sample.decide(problem, found, labelled)
-    for _ in range(2):  # the second time from artefacts
-        with artefacts.use(Folder(tmp_path, 2**20)):
-            fit = consensus_sampled.fit(drawn)
-        np.testing.assert_array_equal(fit.scores[-1], expected.scores[-1])
-    assert fit.diagnostics == expected.diagnostics
-    without = consensus_sampled.fit(problem).scores
-    np.testing.assert_array_equal(without[-1], found.scores[-1])
-    assert not np.array_equal(without[-1], expected.scores[-1])
+    np.testing.assert_array_equal(fit.scores[-1][target.seen], target.Y[target.seen])
+    np.testing.assert_array_equal(fit.held_out[-1], np.tile([0, 1], (40, 1)))
+    np.testing.assert_array_equal(fit.held_out[0], fit.scores[0])
+    assert sample.cross_fit(problem, memorise).held_out == ()
+    own = replace(fit, scores=fit.held_out)
+    assert sample.cross_fit(drawn, lambda _: own) is own
+
+
+def test_labels_of_a_sample_train_with_their_weight_and_can_be_taken_out_again():
+    problem, truth = make_problem()
+    rows = np.arange(40) < 12
+    drawn = replace(truth, scored=(truth.scored[0], rows))
+    labelled = sample.with_sample(problem, drawn, 3.0)
+    *_, target = labelled.domains
+    np.testing.assert_array_equal(target.seen, rows)
+    np.testing.assert_array_equal(target.label_weights, np.full(40, 3.0))
+    found = sample.sample_of(labelled)
+    np.testing.assert_array_equal(found.scored[-1], rows)
+    assert not found.scored[0].any()
+    without = sample.without_sample(labelled)
+    assert without.domains[-1].label_weights is None
+    assert not without.domains[-1].Y.any()
+    assert sample.sample_of(without) is None
+    with pytest.raises(UserError, match="every document of the targets has a label"):
+        sample.with_sample(problem, truth)
+
+
+def test_a_sampled_comparison_has_each_model_with_and_without_training_on_the_sample():
+    problem, truth = make_problem(documents=60)
+    drawn, others = subsample(problem, truth, labelled=20, label_weight=10.0)
+    found = compare.compare(drawn, fits.plan_fits("transfer", ["lr", "consensus"], {}))
+    assert found.choice.model in found.models
+    for model in found.models.values():
+        assert len(model.fits[0].held_out) == len(drawn.domains)
+        assert model.untrained[0].held_out == ()
+    lines = compare.results_table(found, sample.sample_of(drawn)).to_dict("records")
+    lr = compare.results_table(found, others).to_dict("records")[0]
+    assert (lines[0]["scored"], lr["scored"]) == (20, 40)
+    assert lines[0]["accuracy"] > 0.5
+    assert {"untrained", "accuracy"} <= set(lines[1])
+    assert compare.compare(drawn, fits.plan_fits("transfer", ["lr"], {}), crossed=False,
+                           untrained=False).models["lr"].untrained == ()  # fmt: skip
+
+
+def test_large_domains_are_cut_at_random_without_losing_labels():
+    problem, truth = make_problem(documents=60)
+    drawn, others = subsample(problem, truth, labelled=9)
+    part, part_truth = sample.random_part(drawn, others, 20, 6)
+    assert [len(d.seen) >= 20 for d in part.domains] == [True, True]
+    assert max(len(d.seen) for d in part.domains) < 40
+    assert part.domains[1].seen.sum() == 9
+    assert part_truth.scored[1].sum() == (~part.domains[1].seen).sum()
+    assert (part.domains[0].Y.sum(axis=0) >= 6).all()
+
+
+@pytest.fixture
+def fitted(monkeypatch) -> list[str]:
+    """Names of the models that are fitted, each fit of which is kept."""
+    names, fit = [], fits.models.fit
+
+    def noting(name, *arguments, **options):
+        names.append(name)
+        return fit(name, *arguments, **options)
+
+    monkeypatch.setattr(fits.models, "fit", noting)
+    monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0)
+    return names
+
+
+def test_a_fit_is_made_once_for_equal_problem_parameters_and_seed(tmp_path, fitted):
+    problem, _ = make_problem()
+    folder = artefacts.Folder(tmp_path, 2**20)
+
+    def fit(problem: Problem = problem, seed: int = 0, **params: object) -> ComparedModel:
+        plans = fits.plan_fits(
+            "transfer", ["dtl"], {"dtl": {"k": 8, "kappa": 4, **params}}, seed=seed
+        )
+        return fits.fit_plan(problem, plans[0], {}, folder=folder)
+
+    first, again = fit(), fit()
+    assert fitted == ["dtl"]
+    np.testing.assert_array_equal(again.fits[0].scores[-1], first.fits[0].scores[-1])
+    assert again.fits[0].diagnostics == first.fits[0].diagnostics
+    assert again.seconds == first.seconds
+    assert again.doubts == first.doubts
+    fit(k=9)
+    fit(seed=1)
+    changed = replace(problem.domains[0], views=(2 * problem.domains[0].X,))
+    fit(replace(problem, domains=(changed, problem.domains[1])))
+    assert len(fitted) == 4
+
+
+def test_a_damaged_or_missing_folder_of_fits_changes_nothing(tmp_path, fitted):
+    problem, _ = make_problem()
+    (plan,) = fits.plan_fits("transfer", ["lr"], {})
+    folder = artefacts.Folder(tmp_path, 2**20)
+    first = fits.fit_plan(problem, plan, {}, folder=folder)
+    for path in tmp_path.iterdir():
+        path.write_bytes(b"damaged")
+    gone = artefacts.Folder(tmp_path / "none", 2**20)
+    for place in (folder, gone, artefacts.Folder(tmp_path, 1), None):
+        again = fits.fit_plan(problem, plan, {}, folder=place)
+        np.testing.assert_array_equal(again.fits[0].scores[-1], first.fits[0].scores[-1])
+    assert fitted[:3] == ["lr"] * 3
+
+
+def test_warnings_of_a_kept_fit_are_kept(tmp_path, fitted, monkeypatch):
+    def warn(*arguments, **options):
+        warnings.warn("it did not converge.", stacklevel=1)
+        return Fit(make_problem()[1].Y)
+
+    monkeypatch.setattr(fits.models, "fit", warn)
+    problem, _ = make_problem()
+    (plan,) = fits.plan_fits("transfer", ["svm"], {})
+    for _ in range(2):
+        found = fits.fit_plan(problem, plan, {}, folder=artefacts.Folder(tmp_path, 2**20))
+        assert "it did not converge" in [doubt.text for doubt in found.doubts]
+
+
+def test_models_see_the_views_that_suit_them():
+    problem, _ = make_problem()
+    dense = [np.random.default_rng(i).normal(size=(40, 3)) for i in range(2)]
+    domains = tuple(
+        replace(domain, views=(domain.X, domain.X[:, :5], E))
+        for domain, E in zip(problem.domains, dense, strict=True)
+    )
+    three = replace(problem, domains=domains)
+    widths = {
+        name: [view.shape[1] for view in fits.model_problem(three, name, True).domains[0].views]
+        for name in ("consensus", "lr", "tsvm", "dtl", "mine.py")
+    }
+    assert widths == {
+        "consensus": [60, 5, 3], "lr": [63], "tsvm": [63], "dtl": [60], "mine.py": [60, 5, 3]
+    }  # fmt: skip
+    assert len(fits.model_problem(three, "lr", False).domains[0].views) == 1
+
+
+def test_domains_that_are_equal_in_the_view_of_a_model_are_a_doubt():
+    problem, _ = make_problem()
+    source, target = problem.domains
+    views = [(source.X, domain.X) for domain in (source, target)]
+    domains = tuple(replace(d, views=v) for d, v in zip(problem.domains, views, strict=True))
+    (plan,) = fits.plan_fits("transfer", ["lr"], {})
+    (doubt,) = fits.fit_plan(replace(problem, domains=domains), plan, {}).doubts
+    assert "so that any result is too good" in doubt.text
+
+
+def test_a_model_that_cannot_take_negative_features_has_a_row_that_says_so():
+    problem, _ = make_problem(dense=True)
+    domains = tuple(replace(d, views=(d.X - 0.5,), signed=True) for d in problem.domains)
+    signed = replace(problem, domains=domains)
+    names = [*fits.model_names("transfer", signed=True), "cocc", "consensus"]
+    found = compare.compare(signed, fits.plan_fits("transfer", names, {}))
+    assert found.choice.sentences[0] == "Weakly recommended: tsvm."
+    for name in ("cocc", "consensus"):
+        (doubt,) = found.models[name].doubts
+        assert doubt.text.startswith("it needs features of 0 or more")
 
 
 def test_the_range_of_the_evidence_is_that_of_the_experiment():

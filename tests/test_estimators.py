@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 from sklearn.utils.validation import _num_samples
 
@@ -191,12 +192,62 @@ def test_a_labelled_sample_chooses_the_model_and_other_labels_of_targets_are_ign
     found = classifier.fit_predict(X, hidden, sample_domain=domain, label_sample=drawn)
     assert (found == names).mean() > 0.8
     expected, low, high = classifier.expected_accuracy_
-    assert low < expected < high
-    assert classifier.chosen_ in models.registry()
-    with pytest.raises(ValueError, match="label_sample needs the model consensus, got gcmf"):
-        TransferClassifier("gcmf").fit(X, names, domain, label_sample=drawn)
+    assert low < expected <= high
+    assert classifier.chosen_ in ("consensus", "lr")
+    np.testing.assert_array_equal(found[drawn], names[drawn])
     with pytest.raises(ValueError, match="expected documents of targets"):
         TransferClassifier().fit(X, names, domain, label_sample=domain > 0)
+
+
+def test_labels_of_targets_train_any_model_with_their_weights():
+    problem, truth = make_problem(documents=60)
+    X, y, domain = stacked(problem, truth)
+    drawn = (domain < 0) & (np.arange(len(y)) % 3 == 0)
+    # The labels of the sample contradict the source, so that their weight decides.
+    y = np.where(drawn, 1 - y, y)
+
+    def decided(**options: object) -> np.ndarray:
+        fitted = TransferClassifier("lr").fit(X, y, domain, **options)
+        return fitted.transduction_[(domain < 0) & ~drawn]
+
+    plain = decided()
+    with_sample = decided(label_sample=drawn)
+    assert (plain != with_sample).any()
+    weights = np.where(drawn, 10.0, 1.0)
+    np.testing.assert_array_equal(decided(label_sample=drawn, sample_weight=weights), with_sample)
+    none = np.where(drawn, 0.0, 1.0)
+    np.testing.assert_array_equal(decided(label_sample=drawn, sample_weight=none), plain)
+    with pytest.raises(ValueError, match="sample_weight: expected finite numbers of 0 or more"):
+        decided(sample_weight=-weights)
+
+
+def test_a_document_of_weight_0_is_left_out_and_labelled_as_a_new_one():
+    X, y, domain = stacked(*make_problem(documents=60))
+    weights = np.where((domain > 0) & (np.arange(len(y)) % 2 == 0), 0.0, 1.0)
+    kept = weights > 0
+    found = TransferClassifier("svm").fit(X, y, domain, sample_weight=weights)
+    alone = TransferClassifier("svm").fit(X[kept], y[kept], domain[kept])
+    np.testing.assert_array_equal(found.transduction_[kept], alone.transduction_)
+    np.testing.assert_array_equal(found.predict(X[kept]), alone.predict(X[kept]))
+    with pytest.warns(UserWarning, match="documents were not fitted"):
+        np.testing.assert_array_equal(found.predict(X[~kept]), found.transduction_[~kept])
+
+
+def test_a_pipeline_passes_labels_and_weights_and_the_split_scores_others():
+    X, y, domain = stacked(*make_problem(documents=60))
+    drawn = (domain < 0) & (np.arange(len(y)) % 4 == 0)
+    routed = {
+        "sample_domain": domain, "label_sample": drawn, "sample_weight": np.where(drawn, 3.0, 1.0)
+    }  # fmt: skip
+    with config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(MaxAbsScaler(), TransferClassifier("lr"))
+        fitted = pipeline.fit(X, y, **routed)
+        alone = TransferClassifier("lr").fit(pipeline[0].transform(X), y, **routed)
+        np.testing.assert_array_equal(fitted[-1].transduction_, alone.transduction_)
+        ((_, rows),) = TransductiveSplit().split(X, y, **dict([*routed.items()][:2]))
+        assert not drawn[rows].any()
+        scores = cross_val_score(pipeline, X, y, cv=TransductiveSplit(), params=routed)
+    assert scores == pytest.approx([np.mean(alone.transduction_[rows] == y[rows])])
 
 
 def test_without_a_target_no_model_is_fitted(monkeypatch):

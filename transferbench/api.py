@@ -135,6 +135,7 @@ def compare(
     repeats: int = 1,
     options: Params | None = None,
     labels: str | None = None,
+    label_weight: float | None = None,
     **reading: Any,
 ) -> DataFrame:
     """Compare models without labels of the target, and recommend one.
@@ -144,9 +145,12 @@ def compare(
         transferbench.compare("amazon/books-vs-dvd", models=["gcmf"], repeats=3)
 
     Models use only the labels of sources. If a target has labels, measures are added; they do not
-    affect the recommendation. A labelled sample does. Logistic regression and the model that may be
+    affect the recommendation. A labelled sample does: it trains the models, and judges each on
+    documents whose label is held out. So do the labelled documents of a target in a problem, as
+    the option `labelled` of a task draws them. Logistic regression and the model that may be
     recommended are always compared. With a multi-label problem, or if the first model is
-    multi-label, multi-label models are compared, and none is recommended.
+    multi-label, multi-label models are compared, and none is recommended. With more than 10,033
+    documents in a domain, the quick models are compared on 10,000 of each, drawn at random.
 
     Parameters
     ----------
@@ -165,8 +169,9 @@ def compare(
     options
         Options of the task that is made of the files (`transferbench describe own`).
     labels
-        File of a random sample of the targets with labels, as `--label-sample` writes it. It gives
-        the class shares and chooses the model.
+        File of a random sample of the targets with labels, as `--label-sample` writes it.
+    label_weight
+        A labelled document of this sample counts in training as so many of a source; 10 by default.
     **reading
         How to read the files, such as text="body", and features="both" for words with sentence
         embeddings; see `userdata.documents.ReadOptions`.
@@ -183,7 +188,9 @@ def compare(
     """
     from transferbench.choose.evidence import REFERENCE
     from transferbench.choose.fits import choose_family, model_names, plan_fits
-    from transferbench.choose.session import Session
+    from transferbench.choose.sample import LABEL_WEIGHT, sample_of
+    from transferbench.choose.session import Session, fits_folder
+    from transferbench.parameters import Positive
     from transferbench.userdata.documents import ReadOptions
 
     models = [models] if isinstance(models, str) else models
@@ -191,26 +198,38 @@ def compare(
     if not of_files and (problem is None or source or target or options or reading or labels):
         expected = "a problem or the name of a task, or else source and target, with options"
         raise UserError(f"expected {expected}.")
+    if label_weight is not None and not labels:
+        raise UserError("label_weight weighs the labels of a sample; expected labels, too.")
+    weight = LABEL_WEIGHT if label_weight is None else label_weight
+    weight = parameters.convert(weight, Positive, "label_weight")
     truth = None
     if problem is None:
         how = ReadOptions(**parameters.resolve(ReadOptions.__init__, reading, "compare"))  # type: ignore[arg-type]
         family = choose_family(models, True, how.separator)
         session = Session.from_files(
             *([n] if isinstance(n, str) else n for n in (source, target)),
-            names=model_names(family, models), family=family, params=params or {}, repeats=repeats,
-            label_file=Path(labels) if labels else None, options=options or {}, read_options=how,
+            names=model_names(
+                family, models, signed=how.features == "embeddings", sampled=bool(labels)
+            ),
+            family=family, params=params or {}, repeats=repeats,
+            label_file=Path(labels) if labels else None, label_weight=weight,
+            options=options or {}, read_options=how,
         )  # fmt: skip
-        return session.table(session.compare())
-    if isinstance(problem, str):
-        problem, truth = load_task(problem)
-    elif isinstance(problem, tuple):
-        problem, truth = problem
-    if problem.family not in REFERENCE or not problem.targets:
-        raise UserError(f"{problem.name}: expected a source with labels and a target to compare.")
-    names = model_names(problem.family, models)
-    session = Session(
-        problem, plan_fits(problem.family, names, params or {}, repeats=repeats), truth
-    )
+    else:
+        if isinstance(problem, str):
+            problem, truth = load_task(problem)
+        elif isinstance(problem, tuple):
+            problem, truth = problem
+        if problem.family not in REFERENCE or not problem.targets:
+            expected = "expected a source with labels and a target to compare"
+            raise UserError(f"{problem.name}: {expected}.")
+        names = model_names(
+            problem.family, models, signed=problem.domains[0].signed,
+            sampled=sample_of(problem) is not None,
+        )  # fmt: skip
+        plans = plan_fits(problem.family, names, params or {}, repeats=repeats)
+        session = Session(problem, plans, truth, folder=fits_folder(settings.load()))
+    session = session if models else session.part()
     return session.table(session.compare())
 
 

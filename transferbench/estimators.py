@@ -1,7 +1,8 @@
 """The models as scikit-learn estimators; `sample_domain` gives the domains, as in skada.
 
     classifier = TransferClassifier()              # or a model: TransferClassifier("gcmf", k=32)
-    classifier.fit(X, y, sample_domain=domain)     # y of targets (domain < 0) is ignored
+    classifier.fit(X, y, sample_domain=domain)     # y of targets (domain < 0) is ignored, but
+    classifier.fit(X, y, sample_domain=domain, label_sample=known)  # where it is said to be known
     classifier.transduction_[domain < 0]
     cross_val_score(classifier, X, y, cv=list(TransductiveSplit().split(X, y, domain)),
                     params={"sample_domain": domain})   # here true labels of targets in y
@@ -13,7 +14,8 @@ nonnegative, sparse or dense (an array or a DataFrame), documents × features. E
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from copy import copy
 from numbers import Integral, Number
 from typing import Any, ClassVar, Self
 
@@ -36,13 +38,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from transferbench import api, settings
-from transferbench.choose.evidence import QUICK, RECOMMENDED
-from transferbench.choose.fits import plan_fits
+from transferbench.choose.evidence import RECOMMENDED, REFERENCE
+from transferbench.choose.fits import model_names, plan_fits
+from transferbench.choose.sample import LABEL_WEIGHT, sample_of
 from transferbench.choose.session import Session
 from transferbench.data import sentences
 from transferbench.measures import THRESHOLD, normalize_scores
 from transferbench.messages import counted
-from transferbench.problem import Domain, Family, Fit, Problem, Truth, canonical
+from transferbench.problem import Domain, Family, Fit, Problem, canonical
 from transferbench.userdata.multilabel import fit_in_tasks
 from transferbench.userdata.vectors import embeddings
 
@@ -128,11 +131,17 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         return canonical(sp.csr_array(X))
 
     def _problem(
-        self, family: Family, X: sp.csr_array, domain: np.ndarray, Y: np.ndarray, seen: np.ndarray
-    ) -> Problem:
+        self, family: Family, X: sp.csr_array, domain: np.ndarray, Y: np.ndarray,
+        seen: np.ndarray, weights: np.ndarray | None = None,
+    ) -> Problem:  # fmt: skip
         """Return the problem with the domains of `domain` (n,), in the order of `_by_domain`."""
-        parts = _by_domain(domain)
-        domains = tuple(Domain(str(d), (X[rows],), Y[rows], seen[rows]) for d, rows in parts)
+        domains = tuple(
+            Domain(
+                str(d), (X[rows],), Y[rows], seen[rows],
+                label_weights=None if weights is None else weights[rows],
+            )
+            for d, rows in _by_domain(domain)
+        )  # fmt: skip
         classes = tuple(map(str, range(Y.shape[1])))
         return Problem(type(self).__name__, family, classes, domains)
 
@@ -253,7 +262,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
 
     def _transduce(
         self, family: Family, X: sp.csr_array, domain: np.ndarray, Y: np.ndarray,
-        seen: np.ndarray, remedy: str, sample: np.ndarray | None = None,
+        seen: np.ndarray, remedy: str, weights: np.ndarray | None = None,
     ) -> np.ndarray:  # fmt: skip
         """Label the unseen documents, and store what `predict` needs; return confidences (n, c).
 
@@ -267,8 +276,8 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
             Labels (n, c), and which documents (n,) have them. The others are labelled.
         remedy
             End of the warning that all documents are seen.
-        sample
-            Labels (n, c) of a labelled sample of the targets, zero elsewhere; it chooses the model.
+        weights
+            Weights (n,) of the labels, None for 1.
         """
         self._checked_params(family)
         confidence = Y.copy()
@@ -277,11 +286,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
             message = f"{name}: every document has a label, so nothing is transferred and "
             warnings.warn(f"{message}{self.model} is not fitted; {remedy}.", stacklevel=3)
         else:
-            problem = self._problem(family, X, domain, Y, seen)
-            if sample is None:
-                fit = fit_in_tasks(problem, self._fit_model)
-            else:
-                fit = self._fit_by_sample(problem, [sample[rows] for _, rows in _by_domain(domain)])
+            fit = self._fit_problem(self._problem(family, X, domain, Y, seen, weights))
             if fit.columns == "clusters":
                 raise ValueError(f"{self.model} finds clusters, not classes; choose another model")
             for (_, rows), scores in zip(_by_domain(domain), fit.scores, strict=True):
@@ -294,6 +299,9 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         order = np.concatenate([np.flatnonzero(seen), np.flatnonzero(~seen)])
         self._fitted = FittedDocuments(X, order)
         return confidence
+
+    def _fit_problem(self, problem: Problem) -> Fit:
+        return fit_in_tasks(problem, self._fit_model)
 
     def _confidence(self, scores: np.ndarray) -> np.ndarray:
         return normalize_scores(scores)
@@ -335,9 +343,10 @@ class TransferClassifier(TransductiveClassifier):
     Attributes
     ----------
     chosen_
-        Name of the model that is right most often on the labelled sample; only with a sample.
+        Name of the model that a labelled sample chooses: consensus, or `lr` if it is right on
+        significantly more held-out documents. Only with a sample and the model consensus.
     expected_accuracy_
-        Accuracy to expect, and the ends of its 95 per cent interval; only with a sample.
+        Accuracy to expect, and the ends of its 95 per cent interval, likewise.
     transduction_
         (n,) the classes of the fitted documents by position; sources have the given classes.
     label_distributions_
@@ -348,10 +357,19 @@ class TransferClassifier(TransductiveClassifier):
 
     _rule_of_new = "the nearest mean of the classes"
 
+    __metadata_request__fit: ClassVar = {"sample_weight": True}
+
     def __init__(self, model: str = "consensus", *, random_state: Any = 0, **params: Any) -> None:
         super().__init__(model, random_state=random_state, **params)
 
-    def fit(self, X: Any, y: Any, sample_domain: Any = None, label_sample: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_domain: Any = None,
+        label_sample: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
         """Label the targets' documents.
 
         Parameters
@@ -359,14 +377,18 @@ class TransferClassifier(TransductiveClassifier):
         X
             (n, d) nonnegative.
         y
-            (n,) classes; those of targets are ignored and may be missing.
+            (n,) classes; those of targets may be missing, and are ignored outside `label_sample`.
         sample_domain
             (n,) the domain of each document, 0 or more for sources, negative for targets; by
             default all are of one source. Documents of sources with the label −1 are a target.
         label_sample
-            (n,) bool, True for documents of targets that were drawn at random and whose y is
-            correct. They give the class shares at which consensus decides, and choose between it
-            and the quick models, see `choose.compare.compare`.
+            (n,) bool, True for documents of targets whose y is correct: these labels train the
+            model, too. If they were drawn at random, and the model is consensus, they also say what
+            accuracy to expect, see `choose.compare.compare`.
+        sample_weight
+            (n,) weights of the labels in training; by default 1, and 10 in `label_sample`. A
+            document of a source with weight 0 is left out, and then labelled as a new one; a label
+            of a target with weight 0 does not count. Those of other documents change nothing.
 
         Warns
         -----
@@ -383,6 +405,18 @@ class TransferClassifier(TransductiveClassifier):
         X = self._validated(X, y)
         y = column_or_1d(_labels_array(y), warn=True)
         domain = _checked_domains(sample_domain, X, y)
+        drawn = None if label_sample is None else _checked_sample(label_sample)
+        weights = np.ones(len(y))
+        if drawn is not None:
+            check_consistent_length(y, drawn)
+            weights[drawn] = LABEL_WEIGHT
+        if sample_weight is not None:
+            weights = _checked_weights(sample_weight, X)
+            if drawn is not None and drawn.any() and not (drawn := drawn & (weights > 0)).any():
+                drawn = None
+            if (left_out := (weights == 0) & (domain >= 0)).any():
+                return self._fit_without(left_out, X, y, domain, drawn, weights)
+            weights[(domain < 0) & (weights == 0)] = 1
         y = _checked_labels(y, domain)
         unlabelled = (domain >= 0) & (y == MASKED)
         seen = (domain >= 0) & ~unlabelled
@@ -393,15 +427,32 @@ class TransferClassifier(TransductiveClassifier):
         domain = np.where(unlabelled, domain.min(initial=MASKED) - 1, domain)
         self.classes_, Y = _classes_of(y, seen, unlabelled)
         remedy = "fit the documents to label, too, with a negative domain"
-        sample = None
-        if label_sample is not None:
-            sample = self._sample_of(y, seen, _checked_sample(label_sample))
-        confidence = self._transduce("transfer", X, domain, Y, seen, remedy, sample)
+        if drawn is not None:
+            Y += self._sample_of(y, seen, drawn)
+            seen = seen | drawn
+        confidence = self._transduce(
+            "transfer", X, domain, Y, seen, remedy, None if (weights[seen] == 1).all() else weights
+        )
         decided = np.eye(confidence.shape[1])[confidence.argmax(axis=1)]
-        targets = np.where(seen[:, None], 0, decided)
+        targets = np.where((domain >= 0)[:, None], 0, decided)
         # The mean of a class without documents of a target is that of the sources' documents.
-        weights = np.where(targets.any(axis=0), targets, decided)
-        self._means = np.asarray(normalize(normalize(X).T @ weights, axis=0))  # (d, c)
+        of_class = np.where(targets.any(axis=0), targets, decided * weights[:, None])
+        self._means = np.asarray(normalize(normalize(X).T @ of_class, axis=0))  # (d, c)
+        return self
+
+    def _fit_without(
+        self, left_out: np.ndarray, X: sp.csr_array, y: np.ndarray, domain: np.ndarray,
+        drawn: np.ndarray | None, weights: np.ndarray,
+    ) -> Self:  # fmt: skip
+        """Fit without some documents (n,), and label them as new ones."""
+        kept = ~left_out
+        sample = None if drawn is None else drawn[kept]
+        self.fit(X[np.flatnonzero(kept)], y[kept], domain[kept], sample, weights[kept])
+        confidence = np.empty((len(y), len(self.classes_)))
+        confidence[kept] = self.label_distributions_
+        confidence[left_out] = self._confidence_of_new(X[np.flatnonzero(left_out)])
+        self.label_distributions_, self.transduction_ = confidence, self._decide(confidence)
+        self._fitted = self._fitted.at(np.flatnonzero(kept))
         return self
 
     def _sample_of(self, y: np.ndarray, seen: np.ndarray, drawn: np.ndarray) -> np.ndarray:
@@ -412,9 +463,6 @@ class TransferClassifier(TransductiveClassifier):
         ValueError
             If they are no sample of targets with labels of the sources.
         """
-        check_consistent_length(y, drawn)
-        if self.model != RECOMMENDED:
-            raise ValueError(f"label_sample needs the model {RECOMMENDED}, got {self.model}")
         if not drawn.any() or (drawn & seen).any():
             raise ValueError(
                 "label_sample: expected documents of targets, whose domain is negative"
@@ -429,14 +477,13 @@ class TransferClassifier(TransductiveClassifier):
             raise ValueError(f"label_sample: the label {other!r} is none of the sources'")
         return np.asarray(drawn[:, None] & (y[:, None] == self.classes_), np.float64)
 
-    def _fit_by_sample(self, problem: Problem, sample: Sequence[np.ndarray]) -> Fit:
-        """Fit the quick models; return the fit that the sample chooses, Y (n, c) by domain."""
-        names = tuple(domain.name for domain in problem.domains)
-        scored = tuple(np.asarray(Y.any(axis=1)) for Y in sample)
-        truth = Truth("transfer", problem.classes, names, tuple(sample), scored)
-        params = {RECOMMENDED: self._params}
-        plans = plan_fits("transfer", QUICK["transfer"], params, seed=self._seed())
-        compared = Session(problem, plans, truth, sampled=True).compare()
+    def _fit_problem(self, problem: Problem) -> Fit:
+        """Fit the model; with a labelled sample and the consensus, fit what the sample chooses."""
+        if self.model != RECOMMENDED or sample_of(problem) is None:
+            return super()._fit_problem(problem)
+        names = model_names("transfer", (REFERENCE["transfer"],), sampled=True)
+        plans = plan_fits("transfer", names, {RECOMMENDED: self._params}, seed=self._seed())
+        compared = Session(problem, plans).compare(untrained=False)
         choice = compared.choice
         if choice.model is None:
             raise ValueError("no model can be used on these documents")
@@ -714,6 +761,28 @@ def _checked_sample(label_sample: Any) -> np.ndarray:
     return np.asarray(column_or_1d(label_sample)).astype(bool)
 
 
+def _checked_weights(sample_weight: Any, X: sp.csr_array) -> np.ndarray:
+    """Return sample_weight as an array (n,); a single number is the weight of every document.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, or if all are 0.
+    """
+    weights = np.array(sample_weight, np.float64)
+    if weights.ndim == 0:
+        weights = np.full(X.shape[0], weights)
+    if weights.ndim > 1:
+        raise ValueError("Sample weights must be 1D array or scalar")
+    if weights.shape != (X.shape[0],):
+        raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(X.shape[0],)}!")
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise ValueError("sample_weight: expected finite numbers of 0 or more")
+    if not weights.any():
+        raise ValueError("sample_weight: every weight is zero; expected some above it")
+    return weights
+
+
 def _is_placeholder(label: object) -> bool:
     """Return True if a label may stand for none, such as "?"."""
     return isinstance(label, str) and label.strip().casefold() in PLACEHOLDERS
@@ -821,7 +890,14 @@ class FittedDocuments:
         reverse = order[::-1]
         _, first = np.unique(points[reverse], axis=0, return_index=True)
         self._rows = reverse[first]
+        self._places = np.arange(X.shape[0])
         self._tree = cKDTree(points[self._rows])
+
+    def at(self, places: np.ndarray) -> Self:
+        """Return the same documents, whose rows in a larger matrix are these places."""
+        moved = copy(self)
+        moved._places = places
+        return moved
 
     def _points(self, X: sp.csr_array) -> np.ndarray:
         """Return the projections (n, PROJECTIONS)."""
@@ -843,7 +919,7 @@ class FittedDocuments:
         excess = abs(X[candidates].astype(np.float64) - fitted) - ROUNDING * abs(fitted)
         largest = abs(fitted).max(axis=1).toarray().ravel()
         same[candidates] = excess.max(axis=1).toarray().ravel() <= NOISE * largest
-        return np.where(same, rows, -1)
+        return np.where(same, self._places[rows], -1)
 
 
 class SentenceEmbeddings(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -12,8 +12,8 @@ import pytest
 from conftest import strict_json
 from user_documents import read_csv, sentences, write_csv, write_several
 
-from transferbench import api
-from transferbench.choose import advice, compare, fits
+from transferbench import api, artefacts
+from transferbench.choose import advice, compare, fits, session
 from transferbench.cli.compare import _measure
 from transferbench.errors import UserError
 
@@ -32,6 +32,7 @@ def folder(tmp_path, monkeypatch) -> Path:
     """
     monkeypatch.setattr(advice, "MIN_EVIDENCE", 20)
     monkeypatch.setattr(advice, "MAX_DENSITY", 1)
+    monkeypatch.setenv("TRANSFERBENCH_DATA", str(tmp_path / "data"))  # of Python
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -69,7 +70,7 @@ def test_a_row_for_each_model_and_a_recommendation(call, folder):
 def test_json_has_every_sign_and_measure(call, folder):
     answer = compared(call, "-m", "dtl", "--set", "dtl.k=12", "--set", "consensus.prior=equal")
     assert set(answer) == {"classes", "source_shares", "results", "warnings", "worthless",
-                           "recommended", "recommendation", "evidence",
+                           "recommended", "recommendation", "evidence", "strength",
                            "expected_accuracy"}  # fmt: skip
     assert answer["source_shares"] == {"cat": 0.5, "sea": 0.5}
     assert [row["model"] for row in answer["results"]] == ["lr", "dtl", "consensus"]
@@ -191,7 +192,10 @@ def test_a_sample_to_label_is_random_fixed_and_in_the_order_of_the_files(call, f
     assert rows == [("t.csv", "1", "'=cat", "u1", ""), ("t.csv", "2", "ship", "u2", "")]
 
 
-def test_the_filled_in_sample_chooses_the_model_and_scores_as_labels_in_the_target_do(call, folder):
+@pytest.fixture
+def labelled(call, folder, monkeypatch) -> list[dict[str, str]]:
+    """Twelve rows of t.csv, which has no labels now; label-these.csv has them. Fits are kept."""
+    monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0)
     full = read_csv("t.csv")
     write_csv(folder / "t.csv", [(row["text"],) for row in full], ("text",))
     assert call("compare", *LABEL[:-1], "12")[0] == 0
@@ -201,24 +205,76 @@ def test_the_filled_in_sample_chooses_the_model_and_scores_as_labels_in_the_targ
     # As a spreadsheet saves it.
     lines = [";".join(sample[0]), *(";".join(row.values()) for row in sample)]
     (folder / "label-these.csv").write_text("\n".join(lines))
-    from_file = compared(call, "-m", "lr", "--labels", "label-these.csv")
-    drawn = {int(row["row"]) for row in sample}
-    rows = [(r["text"], r["label"] if i in drawn else "") for i, r in enumerate(full, start=1)]
-    write_csv(folder / "t.csv", rows)
-    beside = compared(call, "-m", "lr")
-    for name in ("accuracy", "scored", "share cat"):
-        assert from_file["results"][0][name] == beside["results"][0][name]
-    assert from_file["results"][0]["scored"] == 12
-    best = max(from_file["results"], key=lambda row: row["accuracy"])
-    assert best["recommended"]
-    assert (beside["expected_accuracy"], best["model"]) == (None, from_file["recommended"])
-    expected, low, high = from_file["expected_accuracy"]
-    assert low < expected <= min(high, best["accuracy"])
-    code, out, _ = call("predict", *FILES, "--labels", "label-these.csv", "--out", "a.csv")
-    assert (code, out.splitlines()[0]) == (0, f"Recommended: {best['model']}.")
+    return [row for i, row in enumerate(full, start=1) if str(i) in {r["row"] for r in sample}]
+
+
+def test_the_filled_in_sample_trains_and_chooses_the_model(call, folder, labelled):
+    answer = compared(call, "-m", "lr", "--labels", "label-these.csv")
+    lr, best = answer["results"]
+    assert (answer["recommended"], answer["strength"]) == ("consensus", "weak")  # 12 are few
+    assert (best["recommended"], best["scored"], best["documents"]) == (True, 12, 30)
+    assert {row["untrained"] for row in (lr, best)} <= {i / 12 for i in range(13)}
+    expected, low, high = answer["expected_accuracy"]
+    assert low < expected <= high
+    code, out, _ = call("compare", *FILES, "-m", "lr", "--labels", "label-these.csv")
+    assert code == 0
+    assert out.split("\n")[0].split()[3:5] == ["accuracy", "untrained"]
+    assert "trained on the other four fifths of the sample" in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 100
+    table = api.compare(
+        source="s.csv", target="t.csv", models="lr", labels="label-these.csv", label_weight=500
+    )
+    assert table["untrained"].tolist() == [lr["untrained"], best["untrained"]]
+    with pytest.raises(UserError, match="label_weight weighs the labels of a sample; expected"):
+        api.compare(source="s.csv", target="t.csv", label_weight=2.0)
+
+
+def test_predict_takes_the_sample_keeps_its_labels_and_notes_that_it_is_small(
+    call, folder, labelled
+):
+    arguments = "predict", *FILES, "--labels", "label-these.csv", "--out", "a.csv", "--scores"
+    code, out, err = call(*arguments)
+    assert (code, out.splitlines()[0]) == (0, "Weakly recommended: consensus.")
     assert "of 12 labelled documents" in out
-    table = api.compare(source="s.csv", target="t.csv", models="lr", labels="label-these.csv")
-    assert table.attrs["recommended"] == best["model"]
+    assert "note: consensus is recommended only weakly, see why; label more documents." in err
+    by_text = {row["text"]: row for row in read_csv("a.csv")}
+    for row in labelled:
+        found = by_text[row["text"]]
+        assert (found["predicted"], found["confidence"], found["note"]) == (row["label"], "1.0", "")
+    assert {float(row["score_cat"]) + float(row["score_sea"]) for row in by_text.values()}
+
+
+def test_a_second_command_on_the_same_files_fits_nothing(call, folder, monkeypatch):
+    monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0)
+    assert call("compare", *FILES, "-m", "lr")[0] == 0
+
+    def fail(*arguments, **options):
+        raise AssertionError("it was fitted again")
+
+    monkeypatch.setattr(fits.models, "fit", fail)
+    code, out, err = call("predict", *FILES, "--out", "a.csv")
+    assert (code, out.splitlines()[0]) == (0, "Recommended: consensus."), err
+    assert len(read_csv("a.csv")) == 30
+
+
+def test_large_files_are_chosen_on_a_part_and_fitted_whole(call, folder, monkeypatch):
+    monkeypatch.setattr(session, "MAX_EVIDENCE", 29)
+    monkeypatch.setattr(session, "PART", 24)
+    code, _, err = call("predict", *FILES, "--out", "a.csv")
+    assert code == 0, err
+    assert "note: the model is chosen on random documents: 40 of s, 24 of t." in err
+    assert len(read_csv("a.csv")) == 30
+    assert compared(call)["results"][0]["documents"] == 24
+    assert compared(call, "-m", "lr")["results"][0]["documents"] == 30  # as it is named
+
+
+def test_a_weak_recommendation_is_written_with_a_note(call, folder, monkeypatch):
+    monkeypatch.setattr(advice, "MIN_EVIDENCE", 31)
+    code, out, err = call("predict", *FILES, "--out", "a.csv")
+    assert (code, out.splitlines()[0]) == (0, "Weakly recommended: consensus.")
+    assert "Why: a domain has 30 documents, the evidence has 31 to 10,033." in out
+    assert "note: consensus is recommended only weakly, see why; label a sample" in err
+    assert (folder / "a.csv").exists()
 
 
 @pytest.mark.parametrize(
@@ -251,6 +307,7 @@ def test_a_file_of_other_labels_is_refused_in_one_line(call, folder, text, messa
         ((*LABEL, "--labels", "t.csv"), "t.csv is one of the files to read or write; choose"),
         ((*LABEL, "--labels", "no/a.csv"), "no file can be written there; name another place."),
         ((*LABEL, "--labels", "a.jsonl"), "expected a name that ends in .csv."),
+        ((*FILES, "--label-weight", "2"), "--label-weight weighs the labels of a sample; name its"),
     ],
 )
 def test_a_mistake_is_one_line(call, folder, arguments, message):

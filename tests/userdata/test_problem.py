@@ -98,14 +98,14 @@ def test_matrices_of_counts_have_the_defaults_of_texts(tmp_path):
         (tmp_path / f"{name}.svm").write_text(f"a 1:1\nb 1:2 2:10\n{more}")
     files = [find_domains([str(tmp_path / f"{name}.svm")]) for name in "st"]
     load = partial(userdata_load.load, *files, family="transfer", labels="any")
-    built, given = load(options={}), load(options={"weighting": "tf-idf", "unit_length": True})
+    built, given = load(options={}), load(options={"weighting": "log-tf-idf", "unit_length": True})
     asis = load(options={"weighting": "tf", "unit_length": "false"})
-    assert (built.options["weighting"], built.options["unit_length"]) == ("tf-idf", True)
+    assert (built.options["weighting"], built.options["unit_length"]) == ("log-tf-idf", True)
     for one, other in zip(built.problem.domains, given.problem.domains, strict=True):
         np.testing.assert_array_equal(one.X.toarray(), other.X.toarray())
     np.testing.assert_array_equal(asis.problem.domains[0].X.toarray(), [[1, 0], [2, 10]])
     binary = matrix("s.npz", np.eye(2))
-    assert used_options([binary], {}) == used_options([binary], {"weighting": "tf-idf"})
+    assert used_options([binary], {}) == used_options([binary], {"weighting": "log-tf-idf"})
 
 
 def test_matrices_of_other_numbers_are_unchanged_by_default():

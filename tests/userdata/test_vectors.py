@@ -49,17 +49,18 @@ def loaded(home, source="s.csv", target="t.csv", options=(("min_df", 1),), **rea
     )  # fmt: skip
 
 
-def test_words_stay_the_default_and_both_adds_a_second_view(folder, home, encoder):
+def test_words_and_ngrams_stay_the_default_and_both_adds_a_view(folder, home, encoder):
     words, both = loaded(home), loaded(home, features="both")
     assert (words.features, both.features, len(words.problem.domains[0].views)) == (
-        vectors.DEFAULT, "both", 1,
+        vectors.DEFAULT, "both", 2,
     )  # fmt: skip
     for one, two, file in zip(
         words.problem.domains, both.problem.domains, (SOURCE, TARGET), strict=True
     ):
         assert (one.X != two.X).nnz == 0
-        assert two.views[1].dtype == np.float32
-        np.testing.assert_array_equal(two.views[1], [vector_of(text) for text in file.content])
+        assert (one.views[1] != two.views[1]).nnz == 0
+        assert two.views[2].dtype == np.float32
+        np.testing.assert_array_equal(two.views[2], [vector_of(text) for text in file.content])
         assert not two.signed
     assert words.options == both.options
 
@@ -83,11 +84,11 @@ def test_tags_are_stripped_from_embedded_texts_and_accents_are_composed(folder, 
 def test_vectors_have_length_one_and_alone_mean_both(folder, home, files):
     found = loaded(home, vectors=files)
     assert found.features == "both"
-    second = np.vstack([domain.views[1] for domain in found.problem.domains])
-    np.testing.assert_allclose(second, UNIT, rtol=1e-5, atol=1e-6)
+    last = np.vstack([domain.views[-1] for domain in found.problem.domains])
+    np.testing.assert_allclose(last, UNIT, rtol=1e-5, atol=1e-6)
     alone = loaded(home, vectors=files, features="embeddings")
     assert alone.options == {}
-    np.testing.assert_array_equal(np.vstack([d.X for d in alone.problem.domains]), second)
+    np.testing.assert_array_equal(np.vstack([d.X for d in alone.problem.domains]), last)
 
 
 def test_vectors_go_with_matrices_and_zero_rows_stay_zero(folder, home):
@@ -151,15 +152,15 @@ def test_a_yaml_task_has_features_and_vectors(folder, home, encoder):
     text = "source: s.csv\ntargets: t.csv\noptions: {min_df: 1}\n"
     path.write_text(f"{text}features: both\n")
     built, _ = tasks.load(tasks.Task.parse(str(path)), home)
-    np.testing.assert_array_equal(built.domains[0].views[1][0], vector_of(SOURCE.content[0]))
+    np.testing.assert_array_equal(built.domains[0].views[-1][0], vector_of(SOURCE.content[0]))
     assert (home.data / "embeddings").is_dir()
     path.write_text(f"{text}vectors: [s.npy, t.npz]\n")
     task = tasks.Task.parse(str(path))
     built, _ = tasks.load(task, home)
-    np.testing.assert_allclose(built.domains[1].views[1], UNIT[N:], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(built.domains[1].views[-1], UNIT[N:], rtol=1e-5, atol=1e-6)
     np.savez("t.npz", np.roll(DENSE[N:], 1, axis=0))  # other vectors are another task
     rolled, _ = tasks.load(task, home)
-    assert not np.array_equal(rolled.domains[1].views[1], built.domains[1].views[1])
+    assert not np.array_equal(rolled.domains[1].views[-1], built.domains[1].views[-1])
     path.write_text(f"{text}vectors: gone.npy\n")
     with pytest.raises(UserError, match=r"mine.yaml:4: .*gone.npy: no such file"):
         tasks.load(task, home)

@@ -1,6 +1,7 @@
-"""Compare the models that are fitted on one problem, without labels of a target.
+"""Compare the models that are fitted on one problem.
 
-Labels of a target reach no model and no recommendation: `compare` does not receive the truth.
+The labels of a target that its problem has seen, those of a random sample, train the models and
+choose one. Others reach no model and no recommendation: `compare` does not receive the truth.
 `results_table` uses it, if there is one, to add measures.
 """
 
@@ -15,16 +16,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transferbench import artefacts
-from transferbench.choose import sample as sampling
 from transferbench.choose.advice import NO_EVIDENCE, Choice, choose, choose_by_sample
-from transferbench.choose.evidence import RECOMMENDED
-from transferbench.choose.fits import ComparedModel, FitPlan, fit_plan
+from transferbench.choose.fits import ComparedModel, FitPlan, fit_plan, recommended
+from transferbench.choose.sample import held_out, sample_of, without_sample
 from transferbench.core.priors import labelled_shares
 from transferbench.errors import Doubt, UserError
 from transferbench.measures import ALL, THRESHOLD, correct, evaluate
 from transferbench.problem import Fit, Problem, Truth
 from transferbench.stats import PairedTest, paired_error
-from transferbench.userdata.doubts import UNNAMED, data_doubts, fit_doubts
+from transferbench.userdata.doubts import UNNAMED, data_doubts
 from transferbench.userdata.separation import Separation
 
 if TYPE_CHECKING:
@@ -63,34 +63,47 @@ class Comparison:
         choice = self.choice
         facts = {
             "recommended": choice.model, "recommendation": "\n".join(choice.sentences),
-            "evidence": choice.evidence, "expected_accuracy": choice.accuracy,
+            "strength": choice.strength, "evidence": choice.evidence,
+            "expected_accuracy": choice.accuracy,
         }  # fmt: skip
         if problem.family != "transfer":
             return facts
-        shares = labelled_shares(problem).tolist()
+        shares = labelled_shares(replace(problem, domains=problem.sources)).tolist()
         return {"source_shares": dict(zip(problem.classes, shares, strict=True)), **facts}
 
 
 def compare(
     problem: Problem,
     plans: Iterable[FitPlan],
-    sample: Truth | None = None,
     separations: Mapping[str, Separation] = UNNAMED,
+    *,
+    crossed: bool = True,
+    untrained: bool = True,
+    embedded: bool = False,
+    folder: artefacts.Folder | None = None,
+    whole: Problem | None = None,
 ) -> Comparison:
     """Fit the models, and recommend one.
 
     Parameters
     ----------
     problem
-        The problem.
+        The problem. Labelled documents of its targets, drawn at random, train the models, choose
+        one, and say what accuracy to expect of it.
     plans
         The models, see `fits.plan_fits`.
-    sample
-        Labels of documents of the targets that were drawn at random. They choose the model. The
-        consensus decides at their class shares, unless its parameter prior is set; no other model
-        uses them.
     separations
         What separates targets from the source; doubts name it.
+    crossed
+        False if no model is to be chosen, so that labelled documents need not be held out.
+    untrained
+        True to fit each model also without the labelled documents, if there are some.
+    embedded
+        True if the last view are embeddings, beside words; see `fits.model_problem`.
+    folder
+        Where fits are kept for the next command, None for nowhere.
+    whole
+        The problem of which this is a random part, if it is one.
 
     Raises
     ------
@@ -98,27 +111,26 @@ def compare(
         If the first model cannot be fitted.
     """
     fitted: dict[str, ComparedModel] = {}
-    seeds: dict[str, tuple[int, ...]] = {}
     memory: artefacts.Memory = {}
+    sample = sample_of(problem)
+    without = without_sample(problem) if sample and untrained else None
+    fit = partial(
+        fit_plan, memory=memory, separations=separations, embedded=embedded, folder=folder
+    )
     for planned in plans:
-        seeds[planned.model] = tuple(seed or 0 for seed in planned.seeds)
-        model = fit_plan(problem, planned, memory, separations)
+        model = fit(problem, planned, crossed=crossed)
         if not model.fits and not fitted:
             raise UserError(f"{model.model}: {model.doubts[0]}.")
+        if without and model.fits:
+            model = replace(model, untrained=fit(without, planned).fits)
         fitted[model.model] = model
     choice = NO_EVIDENCE if problem.family == "multilabel" else Choice(None, ())
-    best = fitted.get(RECOMMENDED)
-    if sample and problem.family == "transfer":
-        if best and best.fits and best.params["prior"] == "agreed":
-            fits = tuple(
-                sampling.decide(problem, fit, sample, seed)
-                for fit, seed in zip(best.fits, seeds[RECOMMENDED], strict=True)
-            )
-            doubts = fit_doubts(RECOMMENDED, problem, best.params, fits[0])
-            fitted[RECOMMENDED] = replace(best, fits=fits, doubts=tuple(doubts))
+    signed = problem.domains[0].signed
+    best = recommended(problem.family, signed=signed, sampled=sample is not None)
+    if sample and crossed:
         choice = choose_by_sample(fitted, sample)
-    elif best:
-        choice = choose(problem, best)
+    elif best and best in fitted and not sample:
+        choice = choose(whole or problem, fitted[best])
     return Comparison(problem, fitted, tuple(data_doubts(problem, separations)), choice)
 
 
@@ -145,7 +157,9 @@ def results_table(compared: Comparison, truth: Truth | None = None) -> DataFrame
         - scored: number of documents with a label. It and the next columns are present only if the
           truth has labels.
         - the measures and, for several seeds, their standard deviations, such as accuracy_std; NaN
-          for a model without a seed.
+          for a model without a seed. A document of a labelled sample is decided by a fit that has
+          not seen its label.
+        - untrained: accuracy of the fit without the labels of the sample, if there is one.
         - recall CLASS: recall of the class, for one label a document.
         - ahead, ahead_p: the accuracy less that of the first model on the same documents, and its
           two-sided p over the documents and the seeds.
@@ -159,7 +173,7 @@ def results_table(compared: Comparison, truth: Truth | None = None) -> DataFrame
     if truth and truth.family == "multilabel" and sum(map(bool, scored)) > 1:
         targets[ALL] = [i for indices in targets.values() for i in indices]
     measured = {
-        name: [evaluate(fit, truth) for fit in model.fits] if truth else []
+        name: [evaluate(held_out(fit), truth) for fit in model.fits] if truth else []
         for name, model in compared.models.items()
     }
     first = next(iter(compared.models.values()))
@@ -181,8 +195,12 @@ def results_table(compared: Comparison, truth: Truth | None = None) -> DataFrame
                 row["scored"] = n_scored
             if truth and n_scored and scores:
                 row |= _measures([of_fit[target] for of_fit in measured[name]])
+                if model.untrained:
+                    accuracies = [evaluate(f, truth)[target]["accuracy"] for f in model.untrained]
+                    row["untrained"] = fmean(accuracies)
                 if family == "transfer":
-                    row |= _recall(truth, indices[0], scores)
+                    judged = [held_out(fit).scores[indices[0]] for fit in model.fits]
+                    row |= _recall(truth, indices[0], judged)
                 if family != "multilabel" and model is not first:
                     row |= _ahead(truth, target, model, first)
             rows.append(row | {"warnings": [*map(str, model.doubts)], "worthless": model.worthless})
@@ -238,7 +256,7 @@ def _ahead(
     every fit of the other.
     """
     ours, theirs = (
-        np.array([correct(fit, truth)[target] for fit in compared.fits], float)
+        np.array([correct(held_out(fit), truth)[target] for fit in compared.fits], float)
         for compared in (model, first)
     )
     by_seed, by_document = (ours - theirs).mean(axis=1), (ours - theirs).mean(axis=0)

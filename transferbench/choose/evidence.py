@@ -17,6 +17,13 @@ QUICK = {
     "transfer": ("lr", "graph-only", "cocc", "svm", "dtl", "tsvm", RECOMMENDED),
     "multilabel": ("linear-svm", "tram", "ml-knn"),
 }
+#: The model that is recommended instead where features may be negative and no label of a target is
+#: known: two members of RECOMMENDED need features of 0 or more.
+SIGNED_RECOMMENDED = "tsvm"
+#: Models of one view that are fitted on words and embeddings side by side, if there are both.
+SIDE_BY_SIDE = (
+    "lr", "svm", "tsvm", "graph-only", "lr-kmeans", "lr-self-training", "label-propagation",
+)  # fmt: skip
 #: Family without a recommendation → what its models predict, and an example of a model.
 WITHOUT_RECOMMENDATION = {
     "multilabel": ("several labels", "linear-svm"),
@@ -27,6 +34,11 @@ WITHOUT_RECOMMENDATION = {
 NO_CONFIDENCE = ("cocc",)
 #: Numbers of documents in a domain, and of classes, in the tasks of the regrets.
 MIN_EVIDENCE, MAX_EVIDENCE, MAX_CLASSES = 500, 10_033, 4
+#: Documents of each domain, drawn at random, on which a model is chosen if there are more than
+#: MAX_EVIDENCE.
+PART = 10_000
+#: Number of labelled documents from which a recommendation by them is strong.
+MANY_LABELS = 20
 #: Largest share of entries above zero in a domain; the texts of these tasks have fewer.
 MAX_DENSITY = 0.1
 #: In a table of regrets: the end of the name of a strategy that is judged only on rows where it is

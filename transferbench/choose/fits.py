@@ -1,23 +1,29 @@
-"""Plan which models to fit on a user's documents, and fit them, without labels of a target."""
+"""Plan which models to fit on a user's documents, and fit them."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
 from transferbench import artefacts, models, parameters
-from transferbench.choose.evidence import QUICK, RECOMMENDED, REFERENCE
+from transferbench.choose import kept
+from transferbench.choose.evidence import (
+    QUICK,
+    RECOMMENDED,
+    REFERENCE,
+    SIDE_BY_SIDE,
+    SIGNED_RECOMMENDED,
+)
+from transferbench.choose.sample import cross_fit, sample_of
+from transferbench.core.documents import joined, with_labels
 from transferbench.errors import Doubt, UserError, unknown
 from transferbench.messages import reason, user_place
 from transferbench.parameters import Count
 from transferbench.problem import Family, Fit, Problem
 from transferbench.userdata.doubts import UNNAMED, fit_doubts
-from transferbench.userdata.multilabel import fit_in_tasks
 from transferbench.userdata.separation import Separation
 
 
@@ -58,7 +64,26 @@ def choose_family(names: Sequence[str], has_source: bool, separator: str | None)
     return "multilabel" if separator or first == "multilabel" else "transfer"
 
 
-def model_names(family: str, names: Sequence[str] = ()) -> list[str]:
+def recommended(family: str, *, signed: bool = False, sampled: bool = False) -> str | None:
+    """Return the model that may be recommended for problems of a family, None if there is none.
+
+    Parameters
+    ----------
+    family
+        The family.
+    signed
+        True if the first view may have negative entries, as embeddings have.
+    sampled
+        True if documents of the targets are labelled.
+    """
+    if family != "transfer":
+        return None
+    return SIGNED_RECOMMENDED if signed and not sampled else RECOMMENDED
+
+
+def model_names(
+    family: str, names: Sequence[str] = (), *, signed: bool = False, sampled: bool = False
+) -> list[str]:
     """Return the models to compare: the reference, the others, and the recommended one.
 
     Parameters
@@ -66,10 +91,18 @@ def model_names(family: str, names: Sequence[str] = ()) -> list[str]:
     family
         Family of the problem.
     names
-        The others; by default the quick ones.
+        The others; by default the quick ones that can be fitted.
+    signed, sampled
+        See `recommended`.
     """
-    last = [RECOMMENDED] if family == "transfer" else []
-    return list(dict.fromkeys([REFERENCE[family], *(names or QUICK[family]), *last]))
+    last = recommended(family, signed=signed, sampled=sampled)
+    quick = [n for n in QUICK[family] if not signed or _takes_signed(n, sampled)]
+    return list(dict.fromkeys([REFERENCE[family], *(names or quick), *([last] if last else [])]))
+
+
+def _takes_signed(model: str, sampled: bool) -> bool:
+    """Return True if a model can be fitted on features of any sign."""
+    return model not in models.NONNEGATIVE and (sampled or model != RECOMMENDED)
 
 
 def plan_fits(
@@ -152,11 +185,14 @@ class ComparedModel:
     params
         All its parameters.
     fits
-        The fit of each seed; empty if the model could not be fitted.
+        The fit of each seed; empty if the model could not be fitted. Labels of a sample of the
+        targets train it. Then `Fit.held_out` has scores of the sample without its own labels.
     seconds
         Mean wall time of a fit.
     doubts
         Reasons to doubt the first seed's decisions, or why there is no fit.
+    untrained
+        The fits without the labels of the sample; empty without a sample.
     """
 
     model: str
@@ -164,6 +200,7 @@ class ComparedModel:
     fits: tuple[Fit, ...]
     seconds: float
     doubts: tuple[Doubt, ...]
+    untrained: tuple[Fit, ...] = ()
 
     @property
     def worthless(self) -> bool:
@@ -176,6 +213,10 @@ def fit_plan(
     planned: FitPlan,
     memory: artefacts.Memory,
     separations: Mapping[str, Separation] = UNNAMED,
+    *,
+    crossed: bool = True,
+    embedded: bool = False,
+    folder: artefacts.Folder | None = None,
 ) -> ComparedModel:
     """Fit a model with each of its seeds; a model that cannot be fitted has a doubt instead.
 
@@ -189,36 +230,87 @@ def fit_plan(
         Artefacts that models share, such as graphs and starts.
     separations
         What separates targets from the source; doubts name it.
+    crossed
+        True to hold out labelled documents of targets, too, see `sample.cross_fit`.
+    embedded
+        True if the last view are embeddings, beside words; see `model_problem`.
+    folder
+        Where fits are kept for the next command, None for nowhere.
     """
 
     def failed(text: str) -> ComparedModel:
         return ComparedModel(planned.model, planned.params, (), math.nan, (Doubt(text, True),))
 
-    fits, seconds = [], []
-    fit_one = partial(models.fit, planned.model, params=planned.params, watch=None)
-    with warnings.catch_warnings(record=True) as printed:
-        warnings.simplefilter("default")
-        try:
-            for seed in planned.seeds:
-                with artefacts.use(memory) as costs:
-                    start = costs.clock()
-                    fit = fit_in_tasks(problem, partial(fit_one, seed=seed))
-                seconds.append(costs.clock() - start)
-                if problem.family == "transfer" and fit.columns == "clusters":
+    if problem.domains[0].signed and not _takes_signed(
+        planned.model, sampled=sample_of(problem) is not None
+    ):
+        takers = ", ".join(n for n in QUICK["transfer"] if _takes_signed(n, sampled=False))
+        return failed(f"it needs features of 0 or more, and some may be negative; models: {takers}")
+    fits, seconds, printed = [], [], list[str]()
+    try:
+        # Domains may be equal in the views of a model, which is a ValueError.
+        seen = model_problem(problem, planned.model, embedded)
+        for seed in planned.seeds:
+            costs: list[float] = []
+
+            def fit_one(
+                problem: Problem, seed: int | None = seed, costs: list[float] = costs
+            ) -> Fit:
+                fit, cost, texts = kept.fit(
+                    planned.model, problem, planned.params, seed, memory, folder
+                )
+                costs.append(cost)
+                printed.extend(texts)
+                return fit
+
+            fit = cross_fit(seen, fit_one) if crossed else fit_one(seen)
+            seconds.append(costs[0])  # without the folds
+            if problem.family == "transfer":
+                if fit.columns == "clusters":
                     return failed("it finds clusters, which have no names; choose another model")
-                fits.append(fit)
-        except UserError:
+                scores = map(with_labels, problem.domains, fit.scores)  # models of others need not
+                fit = replace(fit, scores=tuple(scores))
+            fits.append(fit)
+    except UserError:
+        raise
+    except (ValueError, ArithmeticError, MemoryError) as error:
+        why = str(error).rstrip(".") or "out of memory"
+        if models.is_external(planned.model) and user_place(error):
+            why = reason(error)
+        return failed(f"{why}; other parameters are given by --set")
+    except (Exception, SystemExit) as error:
+        if not models.is_external(planned.model):
             raise
-        except (ValueError, ArithmeticError, MemoryError) as error:
-            why = str(error).rstrip(".") or "out of memory"
-            if models.is_external(planned.model) and user_place(error):
-                why = reason(error)
-            return failed(f"{why}; other parameters are given by --set")
-        except (Exception, SystemExit) as error:
-            if not models.is_external(planned.model):
-                raise
-            return failed(f"its code ended with {reason(error)}")
-    texts = dict.fromkeys(str(warning.message).rstrip(".") for warning in printed)
-    doubts = [*map(Doubt, texts)]
+        return failed(f"its code ended with {reason(error)}")
+    doubts = [*map(Doubt, dict.fromkeys(printed))]
     doubts += fit_doubts(planned.model, problem, planned.params, fits[0], separations)
     return ComparedModel(planned.model, planned.params, tuple(fits), fmean(seconds), tuple(doubts))
+
+
+def model_problem(problem: Problem, model: str, embedded: bool) -> Problem:
+    """Return what a model sees of a problem with several views.
+
+    RECOMMENDED, multi-label models and models of others see all views. Each other model sees the
+    first one, the words; those of SIDE_BY_SIDE see words and embeddings as one view.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    model
+        Name of the model.
+    embedded
+        True if the last view are embeddings, beside words.
+    """
+    if (
+        problem.family != "transfer"
+        or len(problem.domains[0].views) == 1
+        or model == RECOMMENDED
+        or models.is_external(model)
+    ):
+        return problem
+    both = embedded and model in SIDE_BY_SIDE
+    chosen = (0, -1) if both else (0,)
+    domains = tuple(replace(d, views=tuple(d.views[v] for v in chosen)) for d in problem.domains)
+    part = replace(problem, domains=domains)
+    return joined(part) if both else part

@@ -1,45 +1,128 @@
-"""Use a labelled random sample of the targets to estimate class shares and to choose a model.
+"""Use a labelled random sample of the targets: it trains models, and judges them by cross-fitting.
 
-Models are fitted without these labels, so they are as accurate on the sample as on other documents.
-Only `consensus` uses the class counts of the sample, see `consensus_sampled`; its decision on a
-document does not use the label of this document. The model that is right most often is chosen. The
-best of several models on few documents looks better than it is. This optimism is estimated by the
-bootstrap (Efron 1983, Journal of the American Statistical Association 78, 316).
+The sample's labels are seen labels of the targets, with a weight. A model is judged on a document
+of the sample by a fit that has not seen its label: the sample is divided into five folds, and each
+is hidden in turn, see `cross_fit`. Fits that are trained on four fifths of the sample are a little
+worse than the one that is trained on all of it.
+
+`evidence.RECOMMENDED` is chosen, unless another model is right on significantly more of these
+documents; so a choice among few documents seldom goes wrong. The best of several models on few
+documents still looks better than it is. This optimism is estimated by the bootstrap (Efron 1983,
+Journal of the American Statistical Association 78, 316).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
 
-from transferbench.data.problems import draw_labelled
+from transferbench.core.documents import label_folds
+from transferbench.data.problems import draw_labelled, weighted
+from transferbench.errors import UserError
 from transferbench.measures import correct
-from transferbench.models.transfer.consensus_sampled import at_sample, by_shares
 from transferbench.problem import Fit, Problem, Truth
 
+#: A labelled document of a target counts in training as so many of a source.
+LABEL_WEIGHT = 10.0
 #: Bootstrap samples that estimate the optimism of a choice.
 RESAMPLES = 1000
+#: A model is significantly better if it is so many standard errors ahead.
+AHEAD = 2.0
 
 
-def decide(problem: Problem, fit: Fit, sample: Truth, seed: int = 0) -> Fit:
-    """Return the fit of `consensus` with decisions at the class shares of the sample.
+def with_sample(problem: Problem, sample: Truth, weight: float = LABEL_WEIGHT) -> Problem:
+    """Return the problem in which the labels of a sample of the targets are seen.
 
-    Decisions on targets without labelled documents do not change.
+    Parameters
+    ----------
+    problem
+        The problem.
+    sample
+        The labels; its scored documents are the sample.
+    weight
+        Weight of each of these labels; a label of a source weighs 1.
+
+    Raises
+    ------
+    UserError
+        If no document of a target is left without a label.
     """
-    scores = [
-        at_sample(S, Y, rows, by_shares(problem, target, seed)) if rows.any() else S
-        for S, target, Y, rows in zip(
-            fit.scores, problem.domains, sample.Y, sample.scored, strict=True
+    domains = [
+        domain if not rows.any()
+        else replace(domain, Y=np.where(rows[:, None], Y, domain.Y), seen=domain.seen | rows)
+        for domain, Y, rows in zip(problem.domains, sample.Y, sample.scored, strict=True)
+    ]  # fmt: skip
+    labelled = weighted(replace(problem, domains=tuple(domains)), weight)
+    if not labelled.targets:
+        raise UserError(
+            "every document of the targets has a label in the sample, so none is left to label; "
+            "expected a sample of the documents, or name a target with further ones."
         )
-    ]
-    diagnostics = {name: value for name, value in fit.diagnostics.items() if name == "area"}
-    return replace(fit, scores=tuple(scores), diagnostics=diagnostics)
+    return labelled
+
+
+def without_sample(problem: Problem) -> Problem:
+    """Return the problem with all labels of its targets hidden."""
+    domains = (
+        replace(d.hide(d.seen), label_weights=None) if _is_sampled(d.seen) else d
+        for d in problem.domains
+    )
+    return replace(problem, domains=tuple(domains))
+
+
+def sample_of(problem: Problem) -> Truth | None:
+    """Return the labels of the targets that models see; None if there are none."""
+    scored = tuple(d.seen & _is_sampled(d.seen) for d in problem.domains)
+    if problem.family != "transfer" or not any(rows.any() for rows in scored):
+        return None
+    names, Y = zip(*((d.name, d.Y) for d in problem.domains), strict=True)
+    return Truth(problem.family, problem.classes, names, Y, scored)
+
+
+def _is_sampled(seen: np.ndarray) -> bool:
+    """Return True if some documents (n,) of a domain are labelled, but not all, as of a source."""
+    return bool(seen.any() and not seen.all())
+
+
+def cross_fit(problem: Problem, fit: Callable[[Problem], Fit]) -> Fit:
+    """Fit, and fill `Fit.held_out`: five folds of the labels of targets are hidden in turn.
+
+    Parameters
+    ----------
+    problem
+        A transfer problem. If no document of a target is labelled, nothing is held out.
+    fit
+        The model. If it fills `held_out` itself, its fit is returned as it is.
+    """
+    whole = fit(problem)
+    if sample_of(problem) is None or whole.held_out:
+        return whole
+    folds = {
+        i: (np.flatnonzero(domain.seen), label_folds(domain))
+        for i, domain in enumerate(problem.domains)
+        if _is_sampled(domain.seen)
+    }
+    held_out = [scores.copy() for scores in whole.scores]
+    for k in range(1 + max(fold.max() for _, fold in folds.values())):
+        domains, hidden = [*problem.domains], {}
+        for i, (rows, fold) in folds.items():
+            hidden[i] = rows[fold == k]
+            domains[i] = domains[i].hide(hidden[i])
+        part = fit(replace(problem, domains=tuple(domains)))
+        for i, rows in hidden.items():
+            held_out[i][rows] = part.scores[i][rows]
+    return replace(whole, held_out=tuple(held_out))
+
+
+def held_out(fit: Fit) -> Fit:
+    """Return the fit with the scores by which it is judged, see `Fit.held_out`."""
+    return replace(fit, scores=fit.held_out) if fit.held_out else fit
 
 
 @dataclass(frozen=True)
 class SampleResult:
-    """The models' results on a labelled sample, and the optimism of choosing the best one.
+    """The models' results on a labelled sample, and the optimism of choosing one by it.
 
     Parameters
     ----------
@@ -61,10 +144,22 @@ class SampleResult:
         return max(next(iter(self.right.values())) / self.documents - self.optimism, 0.0)
 
 
-def judge(fits: Mapping[str, Fit], sample: Truth) -> SampleResult:
-    """Judge models on the sample; of equally good ones the first is chosen."""
+def judge(fits: Mapping[str, Fit], sample: Truth, preferred: str = "") -> SampleResult:
+    """Judge models on documents of the sample that are held out, and choose one.
+
+    Parameters
+    ----------
+    fits
+        By model.
+    sample
+        The sample.
+    preferred
+        The model that is chosen unless another is significantly better. Without it, the one that is
+        right most often is chosen; of equally good ones the first.
+    """
     return _judge(
-        {name: np.concatenate([*correct(fit, sample).values()]) for name, fit in fits.items()}
+        {n: np.concatenate([*correct(held_out(fit), sample).values()]) for n, fit in fits.items()},
+        preferred,
     )
 
 
@@ -89,18 +184,60 @@ def judge_draw(right: Mapping[str, np.ndarray], labelled: int, draw: int) -> Sam
     return _judge({name: is_right[rows] for name, is_right in right.items()})
 
 
-def _judge(by_model: Mapping[str, np.ndarray]) -> SampleResult:
+def _judge(by_model: Mapping[str, np.ndarray], preferred: str = "") -> SampleResult:
     """Judge models by the documents of the sample (m,) on which each is right."""
+    names = [*by_model]
     right = np.array([*by_model.values()], float)  # (models, m)
     m = right.shape[1]
-    drawn = np.random.default_rng(0).multinomial(m, np.full(m, 1 / m), RESAMPLES)  # (samples, m)
-    again = right @ drawn.T / m
-    chosen = again.argmax(axis=0)
-    optimism = np.mean(again.max(axis=0) - right.mean(axis=1)[chosen])
+    first = names.index(preferred) if preferred in names else None
+    best = int(_chosen(right, np.ones((m, 1)), first)[0])
+    drawn = np.random.default_rng(0).multinomial(m, np.full(m, 1 / m), RESAMPLES).T
+    chosen = _chosen(right, drawn.astype(float), first)  # (samples,)
+    again = right @ drawn / m  # (models, samples)
+    excess = again - right.mean(axis=1, keepdims=True)
+    optimism = np.mean(excess[chosen, np.arange(RESAMPLES)])
+    if first is not None:  # of one model alone the excess is noise, expected to be 0
+        optimism -= np.mean(excess[first])
     order = np.argsort(-right.sum(axis=1), kind="stable")
-    names = [*by_model]
-    counts = {names[i]: int(right[i].sum()) for i in order}
+    counts = {names[i]: int(right[i].sum()) for i in (best, *order[order != best])}
     return SampleResult(counts, m, max(float(optimism), 0.0))
+
+
+def _chosen(right: np.ndarray, counts: np.ndarray, preferred: int | None) -> np.ndarray:
+    """Return the index (samples,) of the chosen model in each sample.
+
+    Parameters
+    ----------
+    right
+        (models, m) 1 where a model is right.
+    counts
+        (m, samples) how often a sample has a document.
+    preferred
+        Index of the model that another one must exceed by `AHEAD` standard errors; None to take the
+        one that is right most often.
+    """
+    total = right @ counts
+    if preferred is None:
+        return np.asarray(total.argmax(axis=0))
+    difference = total - total[preferred]  # b − c
+    disagreeing = (right != right[preferred]) @ counts  # b + c
+    ahead = np.where(difference > AHEAD * np.sqrt(disagreeing), total, -1.0)
+    return np.asarray(np.where(ahead.max(axis=0) < 0, preferred, ahead.argmax(axis=0)))
+
+
+def interval(right: float, m: int, models: int = 1) -> tuple[float, float]:
+    """Return the 95 per cent interval of the accuracy on other documents.
+
+    Parameters
+    ----------
+    right
+        Number of documents of the sample that are right, less the optimism of the choice.
+    m
+        Number of documents of the sample.
+    models
+        Number of models that the sample chose from; Wilson's interval does not depend on it.
+    """
+    return wilson(right / m, m)
 
 
 def wilson(share: float, n: int) -> tuple[float, float]:
@@ -108,3 +245,35 @@ def wilson(share: float, n: int) -> tuple[float, float]:
     z = 1.959964
     middle, half = share + z**2 / (2 * n), z * sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     return (middle - half) / (1 + z**2 / n), (middle + half) / (1 + z**2 / n)
+
+
+def random_part(
+    problem: Problem, truth: Truth | None, size: int, least: int
+) -> tuple[Problem, Truth | None]:
+    """Return the problem with `size` random documents of each domain, or all, and its truth.
+
+    Parameters
+    ----------
+    problem, truth
+        A problem, and its truth if there is one.
+    size
+        Number of documents of a domain. All labelled documents of a target are among them.
+    least
+        Of a labelled class with fewer documents among them, so many are added.
+    """
+    rng = np.random.default_rng(0)
+    rows: list[np.ndarray] = []
+    for domain in problem.domains:
+        order = rng.permutation(len(domain.seen))
+        drawn = [order[:size], *(order[members][:least] for members in domain.Y[order].T > 0)]
+        if not domain.seen.all():
+            drawn.append(np.flatnonzero(domain.seen))
+        rows.append(np.unique(np.concatenate(drawn)))
+    domains = tuple(d.take(r) for d, r in zip(problem.domains, rows, strict=True))
+    if truth:
+        Y, scored = (
+            tuple(values[r] for values, r in zip(parts, rows, strict=True))
+            for parts in (truth.Y, truth.scored)
+        )
+        truth = replace(truth, Y=Y, scored=scored)
+    return replace(problem, domains=domains), truth

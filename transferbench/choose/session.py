@@ -8,21 +8,27 @@ session.table(compared)
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from transferbench.artefacts import Folder
 from transferbench.choose import compare as comparing
 from transferbench.choose.compare import Comparison
-from transferbench.choose.evidence import NO_CONFIDENCE
-from transferbench.choose.fits import FitPlan, plan_fits
+from transferbench.choose.evidence import MAX_EVIDENCE, NO_CONFIDENCE, PART
+from transferbench.choose.fits import FitPlan, fit_plan, model_problem, plan_fits
+from transferbench.choose.sample import LABEL_WEIGHT, random_part, sample_of, with_sample
+from transferbench.models.transfer.consensus import FEW
 from transferbench.parameters import Params
 from transferbench.problem import Family, Problem, Truth
 from transferbench.settings import Settings
+from transferbench.settings import load as load_settings
 from transferbench.userdata.dialect import Dialect
 from transferbench.userdata.documents import Documents, Labels, ReadOptions, find_domains
 from transferbench.userdata.load import load
-from transferbench.userdata.separation import separations
+from transferbench.userdata.separation import Separation, separations
 from transferbench.userdata.vectors import Features
 
 if TYPE_CHECKING:
@@ -36,30 +42,34 @@ class Session:
     Parameters
     ----------
     problem
-        The problem.
+        The problem. Labels of a random sample of the targets are seen; they train and choose
+        models, see `sample.with_sample`.
     plans
         The models, see `fits.plan_fits`.
     truth
-        The labels of the targets, None if there are none.
-    sampled
-        True if these labels are those of a random sample, which chooses the model. Other labels
-        add measures and change nothing else.
+        The labels of the targets that are scored, None if there are none. They add measures and
+        change nothing else.
     sources, targets
         The user's documents, if the problem is made of files.
     options
         All options by which they became features.
     features
         What models see of a document, see `Loaded`.
+    folder
+        Where fits are kept for the next command, None for nowhere.
+    whole
+        The problem of which this is a random part, see `part`.
     """
 
     problem: Problem
     plans: Sequence[FitPlan]
     truth: Truth | None = None
-    sampled: bool = False
     sources: Sequence[Documents] = ()
     targets: Sequence[Documents] = ()
     options: Params = field(default_factory=dict)
     features: Features = "words"
+    folder: Folder | None = None
+    whole: Problem | None = None
 
     @classmethod
     def from_files(
@@ -74,6 +84,7 @@ class Session:
         seed: int = 0,
         labels: Labels = "any",
         label_file: Path | None = None,
+        label_weight: float = LABEL_WEIGHT,
         options: Params,
         read_options: ReadOptions = ReadOptions(),
         clusters: int = 0,
@@ -93,8 +104,10 @@ class Session:
             Labels that targets must have. With a labelled sample, only its labels are read.
         label_file
             The labelled sample.
+        label_weight
+            A labelled document of the sample counts in training as so many of a source.
         options, read_options, clusters, using
-            See `userdata.load.load`.
+            See `userdata.load.load`. The settings also say where fits are kept.
 
         Raises
         ------
@@ -107,13 +120,35 @@ class Session:
             labels="none" if label_file else labels, options=options, read_options=read_options,
             clusters=clusters, label_file=label_file, using=using,
         )  # fmt: skip
+        problem = loaded.problem
+        if label_file and family == "transfer" and sources:
+            problem = with_sample(problem, loaded.truth, label_weight)
         return cls(
-            loaded.problem, plans, loaded.truth, label_file is not None,
-            loaded.sources, loaded.targets, loaded.options, loaded.features,
+            problem, plans, loaded.truth, loaded.sources, loaded.targets, loaded.options,
+            loaded.features, fits_folder(using or load_settings()),
         )  # fmt: skip
 
+    @property
+    def sampled(self) -> bool:
+        """True if documents of the targets are labelled, so that these train and choose models."""
+        return sample_of(self.problem) is not None
+
+    def part(self) -> Self:
+        """Return the session on random documents if a domain is larger than in the evidence.
+
+        A model is chosen on PART documents of each domain, among them all labelled ones of targets.
+        """
+        if max(len(domain.seen) for domain in self.problem.domains) <= MAX_EVIDENCE:
+            return self
+        problem, truth = random_part(self.problem, self.truth, PART, FEW)
+        return replace(self, problem=problem, truth=truth, whole=self.problem)
+
     def compare(
-        self, progress: Callable[[Sequence[FitPlan]], Iterable[FitPlan]] = iter
+        self,
+        progress: Callable[[Sequence[FitPlan]], Iterable[FitPlan]] = iter,
+        *,
+        crossed: bool = True,
+        untrained: bool = True,
     ) -> Comparison:
         """Fit the models, and recommend one; see `compare.compare`.
 
@@ -121,15 +156,44 @@ class Session:
         ----------
         progress
             Iterates over the plans, for example with a progress bar.
+        crossed, untrained
+            See `compare.compare`.
         """
-        sample = self.truth if self.sampled else None
+        return comparing.compare(
+            self.problem, progress(self.plans), self._separations(), crossed=crossed,
+            untrained=untrained, embedded=self.features == "both", folder=self.folder,
+            whole=self.whole,
+        )  # fmt: skip
+
+    def fit_whole(self, compared: Comparison, names: Collection[str]) -> Comparison:
+        """Return a comparison of `part` with models that are fitted on all documents.
+
+        Parameters
+        ----------
+        compared
+            The comparison.
+        names
+            The models.
+        """
+        if compared.problem is self.problem:
+            return compared
+        fit = partial(
+            fit_plan, self.problem, memory={}, separations=self._separations(), crossed=False,
+            embedded=self.features == "both", folder=self.folder,
+        )  # fmt: skip
+        fitted = {plan.model: fit(plan) for plan in self.plans if plan.model in names}
+        return replace(compared, problem=self.problem, models={**compared.models, **fitted})
+
+    def _separations(self) -> Mapping[str, Separation]:
         has_names = self.features != "embeddings"
-        found = separations(self.problem, self.sources, self.targets, self.options, has_names)
-        return comparing.compare(self.problem, progress(self.plans), sample, found)
+        return separations(self.problem, self.sources, self.targets, self.options, has_names)
 
     def table(self, compared: Comparison) -> DataFrame:
-        """Return a row for each target and model; see `compare.results_table`."""
-        return comparing.results_table(compared, self.truth)
+        """Return a row for each target and model; see `compare.results_table`.
+
+        Without a truth, models are scored on labelled documents of targets that are held out.
+        """
+        return comparing.results_table(compared, self.truth or sample_of(self.problem))
 
     def write_sample(self, path: Path, count: int, label: str) -> int:
         """Write random documents of the targets to label, and return their number.
@@ -189,9 +253,19 @@ class Session:
         from transferbench.userdata import predictions
 
         fits = {name: compared.models[name].fits[0] for name in names}
+        seen = model_problem(compared.problem, next(iter(names)), self.features == "both")
         table = predictions.predict(
-            self.problem, fits, self.targets, separator=separator, with_scores=with_scores,
+            seen, fits, self.targets, separator=separator, with_scores=with_scores,
             unranked=NO_CONFIDENCE,
         )  # fmt: skip
         predictions.write(path, table, self.targets[0].dialect)
         return len(table)
+
+
+def fits_folder(settings: Settings) -> Folder | None:
+    """Return the folder of artefacts, in which fits are kept; None if none are to be kept."""
+    size = int(settings.max_artefacts * 2**30)
+    folder = Folder(settings.data.absolute() / "artefacts", size)
+    with suppress(OSError):
+        folder.path.mkdir(parents=True, exist_ok=True)
+    return folder if size else None

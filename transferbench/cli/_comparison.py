@@ -20,8 +20,8 @@ WIDTH = 100
 MAX_SHARES = 6
 
 
-def fit_models(session: Session) -> Comparison:
-    """Fit and compare the models, with a progress bar."""
+def fit_models(session: Session, *, crossed: bool = True, untrained: bool = True) -> Comparison:
+    """Fit and compare the models, with a progress bar; see `Session.compare`."""
     from tqdm import tqdm
 
     from transferbench.core.parallel import threads, use_threads
@@ -29,7 +29,20 @@ def fit_models(session: Session) -> Comparison:
 
     # Libraries see no quota of cores.
     with use_threads(), use_threads(min(threads(), cores())):
-        return session.compare(lambda plans: tqdm(plans, "models", leave=False, disable=None))
+        return session.compare(
+            lambda plans: tqdm(plans, "models", leave=False, disable=None),
+            crossed=crossed,
+            untrained=untrained,
+        )
+
+
+def part_to_compare(session: Session) -> Session:
+    """Return the session on a random part of large domains, and print so; see `Session.part`."""
+    part = session.part()
+    if part is not session:
+        sizes = ", ".join(f"{len(d.seen):,} of {d.name}" for d in part.problem.domains)
+        echo(f"note: the model is chosen on random documents: {sizes}.", err=True)
+    return part
 
 
 def print_shares(problem: Problem, fits: Mapping[str, Fit]) -> None:
@@ -40,7 +53,7 @@ def print_shares(problem: Problem, fits: Mapping[str, Fit]) -> None:
 
     if not problem.sources:
         return
-    source = np.concatenate([domain.Y[domain.seen] for domain in problem.domains]).mean(axis=0)
+    source = np.concatenate([domain.Y for domain in problem.sources]).mean(axis=0)
     more = ", …" if len(source) > MAX_SHARES else ""
     for model, fit in fits.items():
         by_target = decided_shares(problem, fit)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from transferbench.choose.evidence import QUICK, RECOMMENDED, WITHOUT_RECOMMENDATION
-from transferbench.cli._options import Integer, completing, model_names, option, passing
+from transferbench.choose.evidence import REFERENCE, WITHOUT_RECOMMENDATION
+from transferbench.cli._options import Integer, Number, completing, model_names, option, passing
 from transferbench.cli._terminal import echo
 from transferbench.errors import UserError
 from transferbench.files import file_mode, user_path
@@ -65,8 +65,13 @@ class FileOptions:
     )  # fmt: skip
     labels: str | None = option(
         "--labels", type=click.Path(),
-        help="The filled-in sample: it gives the class shares of the targets, and the model. With "
+        help="The filled-in sample: it trains the models, and says what accuracy to expect. With "
         "--label-sample a new file  [default: label-these.csv].",
+    )  # fmt: skip
+    label_weight: float | None = option(
+        "--label-weight", type=Number(0, min_open=True), metavar="W",
+        help="A labelled document of the sample counts in training as W of a source.  "
+        "[default: 10]",
     )  # fmt: skip
     why: bool = option("--why", is_flag=True, help="Also print the evidence of the recommendation.")
     force: bool = option(
@@ -130,8 +135,13 @@ class UserData(ReadOptions, FileOptions):
             raise UserError(f"no model is recommended for {predicted}; {remedy}.")
         if clusters or (labelling and not self.auto):
             return self.named
-        quick = (RECOMMENDED,) if labelling and not self.sampled else QUICK[self.family]
-        return model_names(self.family, [*(quick if self.auto else ()), *self.named])
+        signed = self.features == "embeddings"
+        quick = model_names(
+            self.family, (REFERENCE[self.family],) if labelling else (), signed=signed,
+            sampled=self.sampled,
+        )  # fmt: skip
+        names = [*(quick if self.auto else ()), *self.named]
+        return model_names(self.family, names, signed=signed, sampled=self.sampled)
 
     def open_session(
         self, names: Sequence[str], labels: Labels, *, repeats: int = 1, clusters: int = 0
@@ -151,6 +161,7 @@ class UserData(ReadOptions, FileOptions):
             For a mistake in the options or files.
         """
         from transferbench.choose.fits import params_by_model
+        from transferbench.choose.sample import LABEL_WEIGHT
         from transferbench.choose.session import Session
         from transferbench.parameters import parse
 
@@ -158,6 +169,7 @@ class UserData(ReadOptions, FileOptions):
             self.sources, self.targets, names=names, family=self.family,
             params=params_by_model(parse(self.params), names, self.named), repeats=repeats,
             seed=self.seed, labels=labels, label_file=self.sample_file if self.sampled else None,
+            label_weight=LABEL_WEIGHT if self.label_weight is None else self.label_weight,
             options=parse(self.task_options), read_options=self, clusters=clusters,
             using=click.get_current_context().find_object(Settings),
         )  # fmt: skip
@@ -179,8 +191,13 @@ class UserData(ReadOptions, FileOptions):
         Raises
         ------
         UserError
-            If a file has another suffix, is read, too, or cannot be written.
+            If a file has another suffix, is read, too, or cannot be written; or for --label-weight
+            without labels.
         """
+        if self.label_weight is not None and not self.sampled:
+            raise UserError(
+                "--label-weight weighs the labels of a sample; name its file by --labels."
+            )
         from transferbench.userdata.predictions import SUFFIXES
 
         outputs: list[tuple[str, Path, Sequence[str]]] = [("--out", out, SUFFIXES)] if out else []

@@ -6,6 +6,7 @@ import click
 
 from transferbench.cli._comparison import (
     fit_models,
+    part_to_compare,
     print_choice,
     print_shares,
     print_warnings,
@@ -41,7 +42,7 @@ def command(
     The output has your rows and columns, and `predicted` (or `cluster`) and `confidence`, which
     ranks documents but is no probability. Of several models the first gives the label; `agree` is
     the share of models with the same one. A document without any known feature has confidence 0 and
-    a `note`. Labels of targets are not read, except those of --labels.
+    a `note`. Labels of targets are not read, except those of --labels, which stay as they are.
     """
     from transferbench.errors import Failure, UserError
     from transferbench.userdata.load import MAX_CLASSES
@@ -57,13 +58,20 @@ def command(
     session = user.open_session(names, "none", clusters=clusters or 0)
     if not out:
         return
-    compared = fit_models(session)
+    part = part_to_compare(session) if user.auto else session
+    compared = fit_models(part, crossed=user.auto, untrained=False)
     wanted = list(compared.models)
     if user.auto:
         best = compared.choice.model
         chosen = [best, *user.named] if best else user.named or wanted[:1]
         wanted = list(dict.fromkeys(chosen)) if best or user.force else []
         print_choice(compared.choice, user.why)
+        if compared.choice.strength == "weak":
+            remedy = (
+                "label more documents" if user.sampled else "label a sample (--label-sample 50)"
+            )
+            echo(f"note: {best} is recommended only weakly, see why; {remedy}.", err=True)
+        compared = session.fit_whole(compared, wanted)
     fits = {name: compared.models[name].fits[0] for name in wanted if compared.models[name].fits}
     print_shares(session.problem, fits)
     print_warnings(compared, wanted)

@@ -5,6 +5,7 @@ A doubt is a warning of a doubtful or worthless result, with the remedy. `compar
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -15,6 +16,7 @@ from transferbench.core.priors import labelled_shares
 from transferbench.core.scale import unit_rows
 from transferbench.errors import Doubt
 from transferbench.measures import THRESHOLD
+from transferbench.models.transfer.consensus import SOURCE_COUNT
 from transferbench.problem import Domain, Fit, Problem
 from transferbench.userdata.separation import DIFFERENT, Separation, domain_area
 
@@ -176,9 +178,11 @@ def fit_doubts(
             texts = _one_class(scores.argmax(axis=1), 1 / len(problem.classes), "cluster")
         else:
             matched = "area" in fit.diagnostics  # consensus decides by shares
-            texts = _decision_doubts(problem, scores.argmax(axis=1), params, matched)
+            texts = _decision_doubts(problem, target, scores.argmax(axis=1), params, matched)
         doubts += [Doubt(text, worthless, target.name) for text, worthless in texts]
     for target in problem.targets if model in NO_TRANSFER else ():
+        if target.seen.any():  # its labels train the model
+            continue
         found = separations.get(target.name) or Separation(domain_area(problem, target))
         if found.area >= DIFFERENT:
             # `data_doubts` names what separates suspicious ones.
@@ -228,16 +232,23 @@ def _one_class(decided: np.ndarray, share: float, group: str) -> Iterator[tuple[
 
 
 def _decision_doubts(
-    problem: Problem, decided: np.ndarray, params: Mapping[str, Any], matched: bool
+    problem: Problem,
+    target: Domain,
+    decided: np.ndarray,
+    params: Mapping[str, Any],
+    matched: bool,
 ) -> Iterator[tuple[str, bool]]:
     """Yield doubts about the decisions of a model on a target; see `fit_doubts`.
 
-    Expected shares are those that the user gives, else those of the source.
+    Expected shares are those that the user gives, else those of the source; with a labelled sample
+    of the target, those by which `consensus` begins, see `consensus.labelled_members`.
 
     Parameters
     ----------
     problem
         The problem.
+    target
+        The target.
     decided
         (n,) decisions.
     params
@@ -245,7 +256,12 @@ def _decision_doubts(
     matched
         True if the model estimates the shares, so that a difference is no reason to doubt.
     """
-    classes, expected = problem.classes, labelled_shares(problem)
+    classes, whose = problem.classes, "the source's"
+    expected = labelled_shares(replace(problem, domains=problem.sources))
+    if target.seen.any():
+        whose = "the source's and the sample's"
+        counts = target.Y[target.seen].sum(axis=0)
+        expected = (counts + SOURCE_COUNT * expected) / (counts.sum() + SOURCE_COUNT)
     prior = params.get("prior", "source")
     has_prior = prior is not None and not isinstance(prior, str)
     if has_prior:
@@ -258,7 +274,7 @@ def _decision_doubts(
     rare = shares < RARE * expected if matched else shares == 0
     if rare.any():
         few = [
-            f"{classes[k]} ({100 * shares[k]:.0f} %, {100 * expected[k]:.0f} % of the source's)"
+            f"{classes[k]} ({100 * shares[k]:.0f} %, {100 * expected[k]:.0f} % of {whose})"
             for k in np.flatnonzero(rare)
         ]
         more = ", …" if len(few) > MAX_NAMED else ""
@@ -275,6 +291,6 @@ def _decision_doubts(
         if has_prior:
             text += f"{100 * expected[k]:.0f} % are given; check the order of the shares"
         else:
-            text += f"{100 * expected[k]:.0f} % of the source's"
+            text += f"{100 * expected[k]:.0f} % of {whose}"
             text += "; if you know better: --set prior=…" if "prior" in params else ""
         yield text, False

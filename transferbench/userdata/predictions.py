@@ -51,7 +51,7 @@ def predict(
     Parameters
     ----------
     problem
-        The problem of the documents.
+        The problem of the documents, with the views that the first model sees.
     fits
         By model; the first gives label and confidence. With several models there are also `agree`,
         the share of models with the labels of the first, and the labels of each other one,
@@ -67,9 +67,9 @@ def predict(
 
     Notes
     -----
-    confidence is the score of the label, see `normalize_scores`. A document with several labels has
-    those whose score, cut to 0 … 1, reaches the threshold ½, best first; label and confidence are
-    texts with the separator between the labels.
+    confidence is the score of the label, see `normalize_scores`; 1 for a labelled document. A
+    document with several labels has those whose score, cut to 0 … 1, reaches the threshold ½, best
+    first; label and confidence are texts with the separator between the labels.
 
     A document that nothing connects with the source, see `notes`, has confidence and scores of 0.
     So has one that only other documents of the targets connect with it, if the first model learns
@@ -81,6 +81,11 @@ def predict(
     kind = "predicted" if fits[first].columns == "classes" else "cluster"
     table = pd.concat([documents.table for documents in targets])
     all_notes = notes(problem)[-len(targets) :]
+    for t in range(-len(targets), 0):
+        if (seen := problem.domains[t].seen).any():  # of a labelled sample
+            all_notes[t] = np.where(seen, "", all_notes[t])
+            for model, fit in fits.items():
+                fits = {**fits, model: _with_labels(fit, problem, t)}
     unknown = (GUESS, INDIRECT) if first in NO_TRANSFER else (GUESS,)
     of_user = "note" in table and any(
         value not in (GUESS, INDIRECT, "") for value in table["note"].dropna()
@@ -126,6 +131,13 @@ def predict(
     one_table = targets[0].kind == "texts" and table.index.get_level_values("file").nunique() == 1
     table = table.reset_index(drop=True) if one_table else _with_file_and_row(table)
     return pd.concat([table, predictions], axis=1)
+
+
+def _with_labels(fit: Fit, problem: Problem, t: int) -> Fit:
+    """Return the fit with the labels of the labelled documents of domain t as its scores there."""
+    domain, scores = problem.domains[t], [*fit.scores]
+    scores[t] = np.where(domain.seen[:, None], domain.Y, normalize_scores(scores[t]))
+    return replace(fit, scores=tuple(scores))
 
 
 def notes(problem: Problem) -> list[np.ndarray]:

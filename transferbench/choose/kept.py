@@ -1,0 +1,69 @@
+"""Fit a model, or read the same fit that an earlier command kept.
+
+A fit is kept as an artefact, see `artefacts`: it is found by the content of the problem, the model
+and the fingerprint of its code, the parameters and the seed. So `predict` after `compare` on the
+same files fits nothing again.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import partial
+from typing import Any
+
+from transferbench import artefacts, models
+from transferbench.problem import Fit, Problem
+from transferbench.userdata.multilabel import fit_in_tasks
+
+
+def fit(
+    model: str,
+    problem: Problem,
+    params: Mapping[str, Any],
+    seed: int | None,
+    memory: artefacts.Memory,
+    folder: artefacts.Folder | None,
+) -> tuple[Fit, float, list[str]]:
+    """Return a fit, its wall time in seconds, and the texts of its warnings.
+
+    Parameters
+    ----------
+    model
+        Name of the model.
+    problem
+        The problem; the tasks of a multi-label problem are pooled, see `fit_in_tasks`.
+    params
+        All parameters of the model.
+    seed
+        Its seed, None if it takes none.
+    memory
+        Artefacts that the models of one command share, such as graphs and starts.
+    folder
+        Where fits are kept; None for nowhere. Only those of models of this package are: code of
+        others may do more than its fingerprint says.
+    """
+
+    @artefacts.artefact
+    def fitted(
+        problem: Problem, model: str, params: list[tuple[str, Any]], seed: int | None, code: str
+    ) -> tuple[tuple[Any, ...], float, list[str]]:
+        with warnings.catch_warnings(record=True) as printed:
+            warnings.simplefilter("default")
+            with artefacts.use(memory) as costs:
+                start = costs.clock()
+                fit_one = partial(models.fit, model, params=dict(params), seed=seed, watch=None)
+                result = fit_in_tasks(problem, fit_one)
+                seconds = costs.clock() - start
+        texts = [str(warning.message).rstrip(".") for warning in printed]
+        parts = (getattr(result, field.name) for field in fields(result))
+        packed = tuple([*part.items()] if isinstance(part, Mapping) else part for part in parts)
+        return packed, seconds, texts
+
+    is_ours = not models.is_external(model) and models.get(model).path.is_relative_to(models.FOLDER)
+    with artefacts.use(folder if is_ours else None):
+        code = models.code(model) if folder and is_ours else ""
+        packed, seconds, texts = fitted(problem, model, sorted(params.items()), seed, code)
+    values = dict(zip((field.name for field in fields(Fit)), packed, strict=True))
+    return Fit(**values | {"diagnostics": dict(values["diagnostics"])}), seconds, texts
