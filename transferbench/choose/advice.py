@@ -114,7 +114,7 @@ def choose(problem: Problem, compared: ComparedModel) -> Choice:
         )
     if name != RECOMMENDED:
         reasons.append(
-            f"features may be negative, which {RECOMMENDED} does not take without labels"
+            f"features may be negative, and two members of {RECOMMENDED} need features of 0 or more"
         )
     if reasons:
         why = "; ".join(reasons)

@@ -17,8 +17,9 @@ from transferbench.choose.evidence import (
     SIDE_BY_SIDE,
     SIGNED_RECOMMENDED,
 )
-from transferbench.choose.sample import cross_fit, sample_of
+from transferbench.choose.sample import cross_fit
 from transferbench.core.documents import joined, with_labels
+from transferbench.core.scale import entries
 from transferbench.errors import Doubt, UserError, unknown
 from transferbench.messages import reason, user_place
 from transferbench.parameters import Count
@@ -96,13 +97,11 @@ def model_names(
         See `recommended`.
     """
     last = recommended(family, signed=signed, sampled=sampled)
-    quick = [n for n in QUICK[family] if not signed or _takes_signed(n, sampled)]
+    quick = [
+        name for name in QUICK[family]
+        if not signed or name == last or name not in (*models.NONNEGATIVE, RECOMMENDED)
+    ]  # fmt: skip
     return list(dict.fromkeys([REFERENCE[family], *(names or quick), *([last] if last else [])]))
-
-
-def _takes_signed(model: str, sampled: bool) -> bool:
-    """Return True if a model can be fitted on features of any sign."""
-    return model not in models.NONNEGATIVE and (sampled or model != RECOMMENDED)
 
 
 def plan_fits(
@@ -241,11 +240,10 @@ def fit_plan(
     def failed(text: str) -> ComparedModel:
         return ComparedModel(planned.model, planned.params, (), math.nan, (Doubt(text, True),))
 
-    if problem.domains[0].signed and not _takes_signed(
-        planned.model, sampled=sample_of(problem) is not None
-    ):
-        takers = ", ".join(n for n in QUICK["transfer"] if _takes_signed(n, sampled=False))
-        return failed(f"it needs features of 0 or more, and some may be negative; models: {takers}")
+    negative = any(d.signed and entries(d.X).min(initial=0) < 0 for d in problem.domains)
+    if negative and planned.model in models.NONNEGATIVE:
+        takers = ", ".join(name for name in QUICK["transfer"] if name not in models.NONNEGATIVE)
+        return failed(f"it needs features of 0 or more, and some are negative; models: {takers}")
     fits, seconds, printed = [], [], list[str]()
     try:
         # Domains may be equal in the views of a model, which is a ValueError.
