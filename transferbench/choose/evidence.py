@@ -84,6 +84,10 @@ _known = json.loads(Path(__file__).with_name("regrets.json").read_text(encoding=
 #: Value of `shares` → the regret there. "no shift" is of the experiment `choice`, the others are of
 #: `choice-settings`, with settings chosen on other corpora.
 REGRETS = {name: KnownRegret(WHERE[name], **line) for name, line in _known["shares"].items()}
-#: Number of labelled documents of a target → mean over the corpora, and worst, of the same points,
+#: Strength of a recommendation → mean over the corpora, and worst, of the regret of RECOMMENDED in
+#: the experiment `choice`, on all its tasks.
+BY_STRENGTH = {name: (line["mean"], line["worst"]) for name, line in _known["strength"].items()}
+#: Number of labelled documents of a target → mean over the corpora, and least of a task, of the
+#: points of accuracy of RECOMMENDED above logistic regression that is trained on source and sample;
 #: of the experiment `choice-labels`.
-BY_SAMPLE = {int(m): (line["mean"], line["worst"]) for m, line in _known["labels"].items()}
+GAINS_BY_LABELS = {int(m): (line["mean"], line["worst"]) for m, line in _known["labels"].items()}

@@ -25,6 +25,9 @@ from transferbench.problem import Fit, Problem, Truth
 
 #: A labelled document of a target counts in training as so many of a source.
 LABEL_WEIGHT = 10.0
+#: Variance of the share of held-out documents that are right, against that of independent ones; on
+#: pairs of domains with 20 to 100 labels it was 1.0 to 1.2.
+VARIANCE = 1.25
 #: Bootstrap samples that estimate the optimism of a choice.
 RESAMPLES = 1000
 #: A model is significantly better if it is so many standard errors ahead.
@@ -225,8 +228,11 @@ def _chosen(right: np.ndarray, counts: np.ndarray, preferred: int | None) -> np.
     return np.asarray(np.where(ahead.max(axis=0) < 0, preferred, ahead.argmax(axis=0)))
 
 
-def interval(right: float, m: int, models: int = 1) -> tuple[float, float]:
-    """Return the 95 per cent interval of the accuracy on other documents.
+def interval(right: float, m: int, rest: int) -> tuple[float, float]:
+    """Return the 95 per cent interval of the accuracy on the documents that are not labelled.
+
+    It is Wilson's for n documents, 1/n = 1.25/m + 1/rest: the folds of a sample are not
+    independent, and the accuracy on few documents varies by itself.
 
     Parameters
     ----------
@@ -234,13 +240,13 @@ def interval(right: float, m: int, models: int = 1) -> tuple[float, float]:
         Number of documents of the sample that are right, less the optimism of the choice.
     m
         Number of documents of the sample.
-    models
-        Number of models that the sample chose from; Wilson's interval does not depend on it.
+    rest
+        Number of documents that are not labelled.
     """
-    return wilson(right / m, m)
+    return wilson(right / m, 1 / (VARIANCE / m + 1 / rest))
 
 
-def wilson(share: float, n: int) -> tuple[float, float]:
+def wilson(share: float, n: float) -> tuple[float, float]:
     """Return Wilson's 95 per cent interval of a probability, given the share of n > 0 trials."""
     z = 1.959964
     middle, half = share + z**2 / (2 * n), z * sqrt(share * (1 - share) / n + z**2 / (4 * n**2))

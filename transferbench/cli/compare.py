@@ -171,12 +171,12 @@ def _measure(row: dict[str, Any], name: str, interval: bool) -> str:
     interval
         True to give the 95 % Wilson interval instead if few documents are scored.
     """
-    from transferbench.choose.sample import interval as interval_of
+    from transferbench.choose.sample import wilson
 
     value, deviation = (row.get(key, math.nan) for key in (name, f"{name}_std"))
     if math.isnan(value):
         return ""
     if interval and row["scored"] < MANY_SCORED:
-        low, high = interval_of(value * row["scored"], row["scored"])
+        low, high = wilson(value, row["scored"])
         return f"{100 * value:.1f} [{100 * low:.0f}, {100 * high:.0f}]"
     return f"{100 * value:.1f}" + ("" if math.isnan(deviation) else f"±{100 * deviation:.1f}")

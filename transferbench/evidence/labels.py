@@ -63,7 +63,7 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
                 line = {"accuracy": 100 * float(right.mean())}
                 of_sample = record.diagnostics.get("held_out_right")
                 if m and of_sample is not None:
-                    low, high = expected_interval(int(of_sample), m)
+                    low, high = expected_interval(int(of_sample), m, len(right))
                     line["expected"] = 100 * of_sample / m
                     line["covered"] = float(100 * low <= line["accuracy"] <= 100 * high)
                 runs.setdefault((cell.row, m, method), []).append(line)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from transferbench import experiments
 from transferbench.choose.evidence import ADVISED, ANY, RECOMMENDED, WHERE
-from transferbench.evidence import labels, tables
+from transferbench.evidence import labels, regret, tables
 from transferbench.evidence.claims import Outcome
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.page import (
@@ -332,7 +332,7 @@ def texts(results: Path, known: Mapping[str, Evidence]) -> dict[str, str]:
 
 
 def known_regrets(known: Mapping[str, Evidence]) -> dict[str, dict[str, dict[str, float]]]:
-    """Return the numbers of `choose.evidence`: regrets by class shares, and gains by labels.
+    """Return the numbers of `choose.evidence`: regrets by shares and strength, gains by labels.
 
     Parameters
     ----------
@@ -362,7 +362,13 @@ def known_regrets(known: Mapping[str, Evidence]) -> dict[str, dict[str, dict[str
         part = labels.differences(by_labels.experiment, by_labels.by_labels, m, rival)
         mean, worst = part.groupby("corpus")["difference"].mean().mean(), part["difference"].min()
         of_labels[f"{m}"] = {"mean": float(f"{mean:.6g}"), "worst": float(f"{worst:.6g}")}
-    return {"shares": of_shares, "labels": of_labels}
+    *_, (_, lines) = regret.by_warning(known["choice"].experiment, known["choice"].cells)
+    of_strength = {
+        strength: {name: float(f"{line[name]:.6g}") for name in ("tasks", "mean", "worst")}
+        for strength, line in zip(("weak", "strong"), lines, strict=True)
+        if line
+    }
+    return {"shares": of_shares, "strength": of_strength, "labels": of_labels}
 
 
 def _experiments(known: Mapping[str, Evidence]) -> Table:
