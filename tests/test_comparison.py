@@ -176,14 +176,9 @@ def test_a_doubtful_recommendation_is_weak_and_says_so_first(found, why):
     assert choose(large(), wide(0.15, 1)).strength == "strong"
 
 
-def test_where_features_may_be_negative_the_tsvm_is_weakly_recommended():
-    chosen = choose(large(), replace(entry(math.nan), model="tsvm"))
-    assert chosen.sentences[0] == "Weakly recommended: tsvm."
+def test_quick_models_of_negative_features_are_those_that_take_them():
     names = fits.model_names("transfer", signed=True)
-    assert names == ["lr", "graph-only", "svm", "tsvm"]
-    assert fits.model_names("transfer", ["svm"], signed=True, sampled=True) == [
-        "lr", "svm", "consensus",
-    ]  # fmt: skip
+    assert names == ["lr", "graph-only", "svm", "tsvm", "consensus"]
 
 
 def test_the_recommendation_quotes_regrets_that_were_not_fitted():
@@ -475,7 +470,7 @@ def test_a_model_that_cannot_take_negative_features_has_a_row_that_says_so():
     signed = replace(problem, domains=domains)
     names = [*fits.model_names("transfer", signed=True), "cocc"]
     found = compare.compare(signed, fits.plan_fits("transfer", names, {}))
-    assert found.choice.sentences[0] == "Weakly recommended: tsvm."
+    assert found.choice.sentences[0] == "Weakly recommended: consensus."
     (doubt,) = found.models["cocc"].doubts
     assert doubt.text.startswith(
         "it needs features of 0 or more, and some are negative; models: lr"

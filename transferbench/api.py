@@ -186,10 +186,11 @@ def compare(
     UserError
         For a mistake in the arguments or files.
     """
+    from transferbench.artefacts import open_folder
     from transferbench.choose.evidence import REFERENCE
     from transferbench.choose.fits import choose_family, model_names, plan_fits
-    from transferbench.choose.sample import LABEL_WEIGHT, sample_of
-    from transferbench.choose.session import Session, fits_folder
+    from transferbench.choose.sample import LABEL_WEIGHT
+    from transferbench.choose.session import Session
     from transferbench.parameters import Positive
     from transferbench.userdata.documents import ReadOptions
 
@@ -208,9 +209,7 @@ def compare(
         family = choose_family(models, True, how.separator)
         session = Session.from_files(
             *([n] if isinstance(n, str) else n for n in (source, target)),
-            names=model_names(
-                family, models, signed=how.features == "embeddings", sampled=bool(labels)
-            ),
+            names=model_names(family, models, signed=how.features == "embeddings"),
             family=family, params=params or {}, repeats=repeats,
             label_file=Path(labels) if labels else None, label_weight=weight,
             options=options or {}, read_options=how,
@@ -223,12 +222,11 @@ def compare(
         if problem.family not in REFERENCE or not problem.targets:
             expected = "expected a source with labels and a target to compare"
             raise UserError(f"{problem.name}: {expected}.")
-        names = model_names(
-            problem.family, models, signed=problem.domains[0].signed,
-            sampled=sample_of(problem) is not None,
-        )  # fmt: skip
+        names = model_names(problem.family, models, signed=problem.domains[0].signed)
         plans = plan_fits(problem.family, names, params or {}, repeats=repeats)
-        session = Session(problem, plans, truth, folder=fits_folder(settings.load()))
+        used = settings.load()
+        folder = open_folder(used.data, used.max_artefacts)
+        session = Session(problem, plans, truth, folder=folder)
     session = session if models else session.part()
     return session.table(session.compare())
 

@@ -63,6 +63,22 @@ class Folder:
     max_bytes: int
 
 
+def open_folder(data: Path, max_gib: float) -> Folder | None:
+    """Return the folder of artefacts in the folder of the data, None if it may hold none.
+
+    Parameters
+    ----------
+    data
+        The folder of the data.
+    max_gib
+        Largest size of all artefacts in GiB.
+    """
+    folder = Folder(data.absolute() / "artefacts", int(max_gib * 2**30))
+    with suppress(OSError):
+        folder.path.mkdir(parents=True, exist_ok=True)
+    return folder if folder.max_bytes else None
+
+
 #: Results and the seconds that they took, by name; for the models that one command compares.
 Memory: TypeAlias = dict[str, tuple[Any, float]]
 

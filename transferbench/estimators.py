@@ -481,7 +481,7 @@ class TransferClassifier(TransductiveClassifier):
         """Fit the model; with a labelled sample and the consensus, fit what the sample chooses."""
         if self.model != RECOMMENDED or sample_of(problem) is None:
             return super()._fit_problem(problem)
-        names = model_names("transfer", (REFERENCE["transfer"],), sampled=True)
+        names = model_names("transfer", (REFERENCE["transfer"],))
         plans = plan_fits("transfer", names, {RECOMMENDED: self._params}, seed=self._seed())
         compared = Session(problem, plans).compare(untrained=False)
         choice = compared.choice

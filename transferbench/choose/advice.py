@@ -111,10 +111,6 @@ def choose(problem: Problem, compared: ComparedModel) -> Choice:
             f"class shares that differ by {100 * width:.0f} points are nearly as likely as those "
             "that it takes"
         )
-    if name != RECOMMENDED:
-        reasons.append(
-            f"features may be negative, and two members of {RECOMMENDED} need features of 0 or more"
-        )
     if reasons:
         why = "; ".join(reasons)
     elif agreement is not None:
@@ -132,7 +128,7 @@ def choose(problem: Problem, compared: ComparedModel) -> Choice:
         f"Expect {points} points of accuracy less than by the best of six models, in bad cases "
         f"{max(r.worst for r in regrets):.0f}. Labels help most: --label-sample 50."
     )
-    if outside or name != RECOMMENDED:
+    if outside:
         expect = f"No evidence is known for such data. {LABEL}"
     elif compared.params != parameters.resolve(models.load(name), {}, name):
         expect = f"No evidence is known for its parameters. {LABEL}"
@@ -196,7 +192,8 @@ def choose_by_sample(compared: Mapping[str, ComparedModel], sample: Truth) -> Ch
 #: How the accuracy to expect is computed.
 _HOW_EXPECTED = (
     "Accuracy to expect: the share of labelled documents that are decided right by fits which had "
-    "not seen their label (five folds of the sample, hidden in turn), with Wilson's interval. If "
+    "not seen their label: five folds of the sample, hidden in turn. The interval is Wilson's, as "
+    "if the sample were a fifth smaller, since these fits are not independent. If "
     "another model may be taken for its count, the count is too good: the mean excess over "
     f"{RESAMPLES:,} samples drawn again from the sample is taken off."
 )

@@ -125,8 +125,7 @@ def compare(
             model = replace(model, untrained=fit(without, planned).fits)
         fitted[model.model] = model
     choice = NO_EVIDENCE if problem.family == "multilabel" else Choice(None, ())
-    signed = problem.domains[0].signed
-    best = recommended(problem.family, signed=signed, sampled=sample is not None)
+    best = recommended(problem.family)
     if sample and crossed:
         choice = choose_by_sample(fitted, sample)
     elif best and best in fitted and not sample:

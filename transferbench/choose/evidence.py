@@ -17,9 +17,6 @@ QUICK = {
     "transfer": ("lr", "graph-only", "cocc", "svm", "dtl", "tsvm", RECOMMENDED),
     "multilabel": ("linear-svm", "tram", "ml-knn"),
 }
-#: The model that is recommended instead where features may be negative and no label of a target is
-#: known: without labels, two members of RECOMMENDED need features of 0 or more.
-SIGNED_RECOMMENDED = "tsvm"
 #: Models of one view that are fitted on words and embeddings side by side, if there are both.
 SIDE_BY_SIDE = (
     "lr", "svm", "tsvm", "graph-only", "lr-kmeans", "lr-self-training", "label-propagation",

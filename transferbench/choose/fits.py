@@ -15,7 +15,6 @@ from transferbench.choose.evidence import (
     RECOMMENDED,
     REFERENCE,
     SIDE_BY_SIDE,
-    SIGNED_RECOMMENDED,
 )
 from transferbench.choose.sample import cross_fit
 from transferbench.core.documents import joined, with_labels
@@ -65,26 +64,12 @@ def choose_family(names: Sequence[str], has_source: bool, separator: str | None)
     return "multilabel" if separator or first == "multilabel" else "transfer"
 
 
-def recommended(family: str, *, signed: bool = False, sampled: bool = False) -> str | None:
-    """Return the model that may be recommended for problems of a family, None if there is none.
-
-    Parameters
-    ----------
-    family
-        The family.
-    signed
-        True if the first view may have negative entries, as embeddings have.
-    sampled
-        True if documents of the targets are labelled.
-    """
-    if family != "transfer":
-        return None
-    return SIGNED_RECOMMENDED if signed and not sampled else RECOMMENDED
+def recommended(family: str) -> str | None:
+    """Return the model that may be recommended for problems of a family, None if there is none."""
+    return RECOMMENDED if family == "transfer" else None
 
 
-def model_names(
-    family: str, names: Sequence[str] = (), *, signed: bool = False, sampled: bool = False
-) -> list[str]:
+def model_names(family: str, names: Sequence[str] = (), *, signed: bool = False) -> list[str]:
     """Return the models to compare: the reference, the others, and the recommended one.
 
     Parameters
@@ -93,14 +78,11 @@ def model_names(
         Family of the problem.
     names
         The others; by default the quick ones that can be fitted.
-    signed, sampled
-        See `recommended`.
+    signed
+        True if the first view may have negative entries, as embeddings have.
     """
-    last = recommended(family, signed=signed, sampled=sampled)
-    quick = [
-        name for name in QUICK[family]
-        if not signed or name == last or name not in (*models.NONNEGATIVE, RECOMMENDED)
-    ]  # fmt: skip
+    last = recommended(family)
+    quick = [name for name in QUICK[family] if not (signed and name in models.NONNEGATIVE)]
     return list(dict.fromkeys([REFERENCE[family], *(names or quick), *([last] if last else [])]))
 
 

@@ -18,7 +18,7 @@ from math import sqrt
 import numpy as np
 
 from transferbench.core.documents import label_folds
-from transferbench.data.problems import draw_labelled, weighted
+from transferbench.data.problems import weighted
 from transferbench.errors import UserError
 from transferbench.measures import correct
 from transferbench.problem import Fit, Problem, Truth
@@ -166,27 +166,6 @@ def judge(fits: Mapping[str, Fit], sample: Truth, preferred: str = "") -> Sample
     )
 
 
-def sampled_rows(n: int, labelled: int, draw: int) -> np.ndarray:
-    """Return True for the documents (n,) of the sample that a task draws, see `judge_draw`."""
-    rows = np.zeros(n, bool)
-    rows[draw_labelled(n, labelled, draw)] = True
-    return rows
-
-
-def judge_draw(right: Mapping[str, np.ndarray], labelled: int, draw: int) -> SampleResult:
-    """Judge models on the sample that a task draws with these options.
-
-    Parameters
-    ----------
-    right
-        Which of the scored documents of the target (n,) are right, by model.
-    labelled, draw
-        Options of the task: the size of the sample, and its number.
-    """
-    rows = sampled_rows(len(next(iter(right.values()))), labelled, draw)
-    return _judge({name: is_right[rows] for name, is_right in right.items()})
-
-
 def _judge(by_model: Mapping[str, np.ndarray], preferred: str = "") -> SampleResult:
     """Judge models by the documents of the sample (m,) on which each is right."""
     names = [*by_model]
@@ -243,14 +222,15 @@ def interval(right: float, m: int, rest: int) -> tuple[float, float]:
     rest
         Number of documents that are not labelled.
     """
-    return wilson(right / m, 1 / (VARIANCE / m + 1 / rest))
+    return wilson(right / m, 1 / (VARIANCE / m + 1 / max(rest, 1)))
 
 
 def wilson(share: float, n: float) -> tuple[float, float]:
     """Return Wilson's 95 per cent interval of a probability, given the share of n > 0 trials."""
     z = 1.959964
     middle, half = share + z**2 / (2 * n), z * sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    return (middle - half) / (1 + z**2 / n), (middle + half) / (1 + z**2 / n)
+    low, high = (middle - half) / (1 + z**2 / n), (middle + half) / (1 + z**2 / n)
+    return min(low, share), max(high, share)  # it has the share, also when it is rounded
 
 
 def random_part(

@@ -8,13 +8,12 @@ session.table(compared)
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from transferbench.artefacts import Folder
+from transferbench.artefacts import Folder, open_folder
 from transferbench.choose import compare as comparing
 from transferbench.choose.compare import Comparison
 from transferbench.choose.evidence import MAX_EVIDENCE, NO_CONFIDENCE, PART
@@ -123,9 +122,11 @@ class Session:
         problem = loaded.problem
         if label_file and family == "transfer" and sources:
             problem = with_sample(problem, loaded.truth, label_weight)
+        used = using or load_settings()
+        folder = open_folder(used.data, used.max_artefacts)
         return cls(
             problem, plans, loaded.truth, loaded.sources, loaded.targets, loaded.options,
-            loaded.features, fits_folder(using or load_settings()),
+            loaded.features, folder,
         )  # fmt: skip
 
     @property
@@ -260,12 +261,3 @@ class Session:
         )  # fmt: skip
         predictions.write(path, table, self.targets[0].dialect)
         return len(table)
-
-
-def fits_folder(settings: Settings) -> Folder | None:
-    """Return the folder of artefacts, in which fits are kept; None if none are to be kept."""
-    size = int(settings.max_artefacts * 2**30)
-    folder = Folder(settings.data.absolute() / "artefacts", size)
-    with suppress(OSError):
-        folder.path.mkdir(parents=True, exist_ok=True)
-    return folder if size else None

@@ -136,12 +136,9 @@ class UserData(ReadOptions, FileOptions):
         if clusters or (labelling and not self.auto):
             return self.named
         signed = self.features == "embeddings"
-        quick = model_names(
-            self.family, (REFERENCE[self.family],) if labelling else (), signed=signed,
-            sampled=self.sampled,
-        )  # fmt: skip
-        names = [*(quick if self.auto else ()), *self.named]
-        return model_names(self.family, names, signed=signed, sampled=self.sampled)
+        reference = (REFERENCE[self.family],) if labelling else ()
+        quick = model_names(self.family, reference, signed=signed)
+        return model_names(self.family, [*(quick if self.auto else ()), *self.named])
 
     def open_session(
         self, names: Sequence[str], labels: Labels, *, repeats: int = 1, clusters: int = 0

@@ -158,6 +158,9 @@ def text_builder(read: Reader[Texts]) -> Builder:
 
         Parameters
         ----------
+        settings
+            Where the model of embeddings is and where they are stored; by default, as the
+            environment says.
         min_df
             Drop features in fewer documents, counted over all domains.
         weighting, unit_length

@@ -76,6 +76,9 @@ def build(
 
     Parameters
     ----------
+    settings
+        Where the model of embeddings is and where they are stored; by default, as the environment
+        says.
     min_df
         Drop features in fewer documents, counted over the papers' 16 sub-categories (clustering
         tasks: over the task).

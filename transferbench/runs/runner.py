@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from transferbench import models, parameters, tasks
-from transferbench.artefacts import Folder
+from transferbench.artefacts import open_folder
 from transferbench.core import device
 from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable, UserError, brief
@@ -106,7 +106,7 @@ def run(
         cannot be written.
     """
     store = store or Store(settings.results, single=True)
-    artefacts = _artefacts(settings)
+    artefacts = open_folder(settings.data, settings.max_artefacts)
     records: dict[Run, Record] = {}
     jobs: list[Job] = []
 
@@ -156,15 +156,6 @@ def run(
                 bar.end(run)
                 add(run, record)
     return [records[run] for run in runs]
-
-
-def _artefacts(settings: Settings) -> Folder | None:
-    """Return the folder of artefacts; None if runs are to make all of them themselves."""
-    size = int(settings.max_artefacts * 2**30)
-    folder = Folder(settings.data.absolute() / "artefacts", size)
-    with suppress(OSError):
-        folder.path.mkdir(parents=True, exist_ok=True)
-    return folder if size else None
 
 
 def _present(task: Task, settings: Settings) -> tuple[Facts | None, str]:
