@@ -17,7 +17,7 @@ from transferbench.experiments.schema import Schema
 RESULTS = Path(__file__).parent.parent.parent / "results"
 #: Files that pages link, which a clone has → the pages that the site makes of them.
 MADE = {
-    r"results/([\w-]+)/(?:table|figure|regret|claims)": "results/{}.html",
+    r"results/([\w-]+)/(?:table|figure|regret|claims|labels)": "results/{}.html",
     r"results/boards/([\w-]+)": "results/{}.html",
     r"results/README()": "results/index.html",
     r"transferbench/(models|datasets)/(?:\w+/)?(\w+)\.py": "reference/{}/{}.html",
