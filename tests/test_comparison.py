@@ -203,7 +203,7 @@ def test_the_regrets_are_those_of_the_experiments():
         wide = table[table.labels == m].pivot(
             index=["corpus", "task"], columns="method", values="accuracy"
         )
-        gains = wide["consensus"] - wide["LR, source and sample"]
+        gains = wide["consensus"] - wide["LR on all views"]
         by_corpus = gains.groupby("corpus").mean()
         assert (mean, worst) == pytest.approx((by_corpus.mean(), gains.min()), abs=1e-3)
 

@@ -84,7 +84,13 @@ def test_a_held_out_document_does_not_weigh_its_members():
 def test_margins_compare_with_the_best_rival_in_units_of_the_typical_one():
     scores = np.array([[2.0, 1.0, 0.0], [0.0, -1.0, 3.0]])
     D = np.array([[1, -1, -2], [-3, -4, 3]])
-    np.testing.assert_allclose(margins(scores - 5), np.clip(D / np.sqrt((D**2).mean()), -3, 3))
+    typical = np.sqrt(np.mean(np.minimum(abs(D), np.quantile(abs(D), 0.95)) ** 2))
+    np.testing.assert_allclose(margins(scores - 5), np.clip(D / typical, -3, 3))
+    # One huge value does not shrink the others.
+    many = np.random.default_rng(0).normal(size=(50, 3))
+    huge = many.copy()
+    huge[0] = [-1e3, 0, 0]
+    np.testing.assert_allclose(margins(huge)[1:], margins(many)[1:], rtol=0.1)
     ratios = np.array([[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]])
     np.testing.assert_allclose(margins(ratios), margins(np.log(ratios)), atol=1e-12)
     np.testing.assert_allclose(margins(ratios * [[3], [7]]), margins(ratios), atol=1e-12)

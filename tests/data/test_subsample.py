@@ -123,7 +123,7 @@ def test_some_documents_of_a_target_are_labelled_and_not_scored():
     assert weighted.domains[0].label_weights is None
     assert again.domains[1].seen.sum() == 20
     assert (again.domains[1].seen != target.seen).any()
-    assert np.flatnonzero(target.seen).tolist() == sorted(draw_labelled(80, 20, 0))
+    assert np.flatnonzero(target.seen).tolist() == sorted(draw_labelled(80, 20, 0, problem.name))
 
 
 def test_at_most_half_of_a_target_is_labelled():

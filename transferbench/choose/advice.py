@@ -30,7 +30,8 @@ from transferbench.choose.evidence import (
     REGRETS,
 )
 from transferbench.choose.fits import ComparedModel
-from transferbench.choose.sample import RESAMPLES, interval, judge
+from transferbench.choose.sample import RESAMPLES, held_out, interval, judge
+from transferbench.measures import correct
 from transferbench.problem import Problem, Truth
 from transferbench.userdata.doubts import WEAK_AGREEMENT, WIDE
 
@@ -108,8 +109,7 @@ def choose(problem: Problem, compared: ComparedModel) -> Choice:
     width, peaks = (diagnostics.get(key, 0) for key in ("share_width", "share_peaks"))
     if width > WIDE or peaks > 1:
         reasons.append(
-            f"class shares that differ by {100 * width:.0f} points are nearly as likely as those "
-            "that it takes"
+            f"class shares that are {100 * width:.0f} points apart fit the data nearly equally well"
         )
     if reasons:
         why = "; ".join(reasons)
@@ -125,8 +125,9 @@ def choose(problem: Problem, compared: ComparedModel) -> Choice:
     least, most = min(r.mean for r in regrets), max(r.mean for r in regrets)
     points = f"{least:.0f} to {most:.0f}" if len(regrets) > 1 else f"{most:.1f}"
     expect = (
-        f"Expect {points} points of accuracy less than by the best of six models, in bad cases "
-        f"{max(r.worst for r in regrets):.0f}. Labels help most: --label-sample 50."
+        f"On the corpora of the evidence it was {points} points of accuracy below the best of "
+        f"six models, at worst {max(r.worst for r in regrets):.0f}. Yours is unknown; labels help "
+        "most: --label-sample 50."
     )
     if outside:
         expect = f"No evidence is known for such data. {LABEL}"
@@ -137,11 +138,22 @@ def choose(problem: Problem, compared: ComparedModel) -> Choice:
     return Choice(name, sentences, _evidence(), strength=strength)
 
 
-def choose_by_sample(compared: Mapping[str, ComparedModel], sample: Truth) -> Choice:
+def choose_by_sample(
+    problem: Problem, compared: Mapping[str, ComparedModel], sample: Truth
+) -> Choice:
     """Recommend a model by held-out documents of a sample; say what accuracy to expect.
 
     It is the consensus, unless another one is right on significantly more documents. Without the
     consensus, it is the one that is right most often, the first of equally good ones.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    compared
+        The models by name.
+    sample
+        The labels of the sample.
     """
     names = [name for name, model in compared.items() if model.fits and not model.worthless]
     names.sort(key=lambda name: name != RECOMMENDED)
@@ -162,19 +174,10 @@ def choose_by_sample(compared: Mapping[str, ComparedModel], sample: Truth) -> Ch
         else:
             rank = "; of equally good ones it is the first" if others[0][1] == right else ""
         why += f" ({counts}{rank})"
-    counts_of_classes = sum(
-        Y[rows].sum(axis=0) for Y, rows in zip(sample.Y, sample.scored, strict=True)
-    )
-    largest = float(np.max(counts_of_classes) / m)
-    reasons = []
-    if m < MANY_LABELS:
-        reasons.append(f"{m} are few; {MANY_LABELS} are needed")
-    if low < largest:
-        reasons.append(
-            f"the largest class has {100 * largest:.0f} % of them, and the accuracy may be below it"
-        )
+    reasons = [*_outside(problem), *_reasons_of_sample(problem, compared[best], sample, low)]
     less = (
-        f"; {100 * judged.optimism:.1f} points are taken off, as it was chosen among {len(names)}"
+        f"; {100 * judged.optimism:.1f} points subtracted, as the best of {len(names)} models "
+        "was taken"
     )
     expect = (
         f"Expect an accuracy of {100 * judged.accuracy:.0f} % "
@@ -189,11 +192,53 @@ def choose_by_sample(compared: Mapping[str, ComparedModel], sample: Truth) -> Ch
     return Choice(best, sentences, evidence, (judged.accuracy, low, high), strength)
 
 
+def _reasons_of_sample(
+    problem: Problem, model: ComparedModel, sample: Truth, low: float
+) -> list[str]:
+    """Return why a recommendation by a labelled sample is weak.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    model
+        The model that is recommended.
+    sample
+        The labels of the sample.
+    low
+        Lower end of the interval of the accuracy.
+    """
+    parts = zip(sample.Y, sample.scored, strict=True)
+    counts = np.sum([Y[rows].sum(axis=0) for Y, rows in parts], axis=0)
+    m, reasons = int(counts.sum()), []
+    if m < MANY_LABELS:
+        reasons.append(f"{m} labels are few; {MANY_LABELS} are needed")
+    if missing := [name for name, count in zip(problem.classes, counts, strict=True) if not count]:
+        reasons.append(
+            f"the sample has no document of {', '.join(missing[:3])}{', …' * (len(missing) > 3)}, "
+            "so its accuracy there is unknown"
+        )
+    if low < (largest := float(counts.max() / m)):
+        reasons.append(
+            f"to decide always on the largest class would be right on {100 * largest:.0f} %, and "
+            "it may not be better"
+        )
+    if model.untrained:
+        counted = [
+            sum(int(right.sum()) for right in correct(fit, sample).values())
+            for fit in (held_out(model.fits[0]), model.untrained[0])
+        ]
+        if counted[1] > counted[0]:
+            reasons.append(f"without the labels it is right on {counted[1]}: try --label-weight 1")
+    return reasons
+
+
 #: How the accuracy to expect is computed.
 _HOW_EXPECTED = (
     "Accuracy to expect: the share of labelled documents that are decided right by fits which had "
     "not seen their label: five folds of the sample, hidden in turn. The interval is Wilson's, as "
-    "if the sample were a fifth smaller, since these fits are not independent. If "
+    "if the sample were a fifth smaller, since these fits are not independent, and wider if few "
+    "documents are left to label. If "
     "another model may be taken for its count, the count is too good: the mean excess over "
     f"{RESAMPLES:,} samples drawn again from the sample is taken off."
 )
@@ -239,6 +284,6 @@ def _evidence() -> str:
         "all labels; the mean over corpora (its 95 % interval, the worst task). Without labels, "
         f"with settings of {RECOMMENDED} that were chosen on other corpora: {without}. With "
         f"its own settings, and whatever the class shares and sizes: {by_strength}. With a "
-        "labelled sample, points above logistic regression that is trained on source and sample: "
-        f"{by_labels}."
+        "labelled sample, points above logistic regression on words and n-grams that is trained "
+        f"on source and sample: {by_labels}; settings were found on the same corpora."
     )

@@ -127,7 +127,7 @@ def compare(
     choice = NO_EVIDENCE if problem.family == "multilabel" else Choice(None, ())
     best = recommended(problem.family)
     if sample and crossed:
-        choice = choose_by_sample(fitted, sample)
+        choice = choose_by_sample(whole or problem, fitted, sample)
     elif best and best in fitted and not sample:
         choice = choose(whole or problem, fitted[best])
     return Comparison(problem, fitted, tuple(data_doubts(problem, separations)), choice)

@@ -85,6 +85,7 @@ REGRETS = {name: KnownRegret(WHERE[name], **line) for name, line in _known["shar
 #: the experiment `choice`, on all its tasks.
 BY_STRENGTH = {name: (line["mean"], line["worst"]) for name, line in _known["strength"].items()}
 #: Number of labelled documents of a target → mean over the corpora, and least of a task, of the
-#: points of accuracy of RECOMMENDED above logistic regression that is trained on source and sample;
+#: points of accuracy of RECOMMENDED above logistic regression on all views, trained on source and
+#: sample;
 #: of the experiment `choice-labels`.
 GAINS_BY_LABELS = {int(m): (line["mean"], line["worst"]) for m, line in _known["labels"].items()}

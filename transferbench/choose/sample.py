@@ -28,6 +28,8 @@ LABEL_WEIGHT = 10.0
 #: Variance of the share of held-out documents that are right, against that of independent ones; on
 #: pairs of domains with 20 to 100 labels it was 1.0 to 1.2.
 VARIANCE = 1.25
+#: Number of documents from which the accuracy on them varies by their number no longer.
+MANY_REST = 2000
 #: Bootstrap samples that estimate the optimism of a choice.
 RESAMPLES = 1000
 #: A model is significantly better if it is so many standard errors ahead.
@@ -210,8 +212,9 @@ def _chosen(right: np.ndarray, counts: np.ndarray, preferred: int | None) -> np.
 def interval(right: float, m: int, rest: int) -> tuple[float, float]:
     """Return the 95 per cent interval of the accuracy on the documents that are not labelled.
 
-    It is Wilson's for n documents, 1/n = 1.25/m + 1/rest: the folds of a sample are not
-    independent, and the accuracy on few documents varies by itself.
+    It is that of the beta-binomial distribution of the right ones among the rest, if the accuracy
+    has the distribution Beta(r + ½, m' − r + ½), with r = right / 1.25 and m' = m / 1.25: the folds
+    of a sample are not independent. So it is wider if few documents are left.
 
     Parameters
     ----------
@@ -222,7 +225,15 @@ def interval(right: float, m: int, rest: int) -> tuple[float, float]:
     rest
         Number of documents that are not labelled.
     """
-    return wilson(right / m, 1 / (VARIANCE / m + 1 / max(rest, 1)))
+    from scipy.stats import beta, betabinom
+
+    a, b = right / VARIANCE + 0.5, (m - right) / VARIANCE + 0.5
+    ends = np.array([0.025, 0.975])
+    if rest > MANY_REST:  # it is nearly the limit for infinitely many
+        low, high = beta.ppf(ends, a, b)
+    else:
+        low, high = betabinom.ppf(ends, max(rest, 1), a, b) / max(rest, 1)
+    return float(low), float(high)
 
 
 def wilson(share: float, n: float) -> tuple[float, float]:

@@ -67,10 +67,10 @@ def command(
         wanted = list(dict.fromkeys(chosen)) if best or user.force else []
         print_choice(compared.choice, user.why)
         if compared.choice.strength == "weak":
-            remedy = (
-                "label more documents" if user.sampled else "label a sample (--label-sample 50)"
-            )
-            echo(f"note: {best} is recommended only weakly, see why; {remedy}.", err=True)
+            remedy = "label a sample: --label-sample 50"
+            if user.sampled:
+                remedy = "label more documents: --label-sample with a larger number adds to them"
+            echo(f"note: the recommendation is weak; {remedy}.", err=True)
         compared = session.fit_whole(compared, wanted)
     fits = {name: compared.models[name].fits[0] for name in wanted if compared.models[name].fits}
     print_shares(session.problem, fits)

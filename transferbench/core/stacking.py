@@ -19,6 +19,8 @@ from scipy.special import log_softmax, softmax
 WEIGHT_DEVIATION, OFFSET_DEVIATION = 0.5, 0.3
 #: Least probability whose logarithm is taken, and largest margin in units of the typical one.
 LEAST_PROBABILITY, MAX_MARGIN = 1e-6, 3.0
+#: Margins beyond this quantile of their size count as it in the typical margin.
+COMMON = 0.95
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ def margins(scores: np.ndarray) -> np.ndarray:
         S = np.log(np.maximum(S / np.where(total > 0, total, 1), LEAST_PROBABILITY))
     rivals = [np.delete(S, c, axis=1).max(axis=1) for c in range(S.shape[1])]
     D = S - np.stack(rivals, axis=1)
-    typical = np.sqrt(np.mean(D**2)) or 1.0
+    # Few large margins do not count by their size: they would make all others small.
+    typical = np.sqrt(np.mean(np.minimum(abs(D), np.quantile(abs(D), COMMON)) ** 2)) or 1.0
     return np.asarray(np.clip(D / typical, -MAX_MARGIN, MAX_MARGIN))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from zlib import crc32
 
 import numpy as np
 import scipy.sparse as sp
@@ -510,7 +511,9 @@ def subsample(
         target = np.flatnonzero((domain == number) & scored)
         if len(target) and 2 * labelled > len(target):
             raise Unavailable(f"{name} has {len(target)} documents, too few to label {labelled}")
-        seen[target[draw_labelled(len(target), labelled, draw)] if len(target) else target] = True
+        if len(target):
+            base = problem.name.partition(":")[0]  # tasks with other features have the same sample
+            seen[target[draw_labelled(len(target), labelled, draw, base)]] = True
     drawn, truth = split_by_domain(
         problem.name, family, problem.classes, names, domain, views, Y, seen, scored & ~seen
     )
@@ -541,9 +544,10 @@ def permuted(problem: Problem, truth: Truth, seed: int) -> tuple[Problem, Truth]
     return replace(problem, domains=tuple(domains)), replace(truth, Y=Y, scored=scored)
 
 
-def draw_labelled(n: int, labelled: int, draw: int) -> np.ndarray:
-    """Return the positions of the labelled documents among the n scored ones of a target."""
-    return np.random.default_rng([draw, labelled]).choice(n, labelled, replace=False)
+def draw_labelled(n: int, labelled: int, draw: int, task: str) -> np.ndarray:
+    """Return the positions of the labelled documents among the n scored ones of a task's target."""
+    seed = [draw, labelled, crc32(task.encode())]
+    return np.random.default_rng(seed).choice(n, labelled, replace=False)
 
 
 def _draw(Y: np.ndarray, ratio: np.ndarray | None, documents: int) -> np.ndarray:

@@ -172,8 +172,10 @@ def _with_file_and_row(table: pd.DataFrame) -> pd.DataFrame:
     return table.drop(columns=["file", "row"], errors="ignore").reset_index()
 
 
-def sample(targets: Sequence[Documents], count: int, label: str) -> pd.DataFrame:
-    """Return rows to label, drawn with a fixed seed, in the files' order.
+def sample(targets: Sequence[Documents], count: int, label: str, seed: int = 0) -> pd.DataFrame:
+    """Return rows to label, drawn at random, in the files' order.
+
+    A larger sample of the same seed has all rows of a smaller one.
 
     Parameters
     ----------
@@ -183,6 +185,8 @@ def sample(targets: Sequence[Documents], count: int, label: str) -> pd.DataFrame
         Number of documents to draw.
     label
         Name of the empty column for labels.
+    seed
+        Of the draw.
 
     Returns
     -------
@@ -190,8 +194,11 @@ def sample(targets: Sequence[Documents], count: int, label: str) -> pd.DataFrame
         Rows with file and row, the user's columns, and the empty column.
     """
     table = pd.concat([documents.table for documents in targets])
-    drawn = random.Random(0).sample(range(len(table)), min(count, len(table)))
-    rows = _with_file_and_row(table.iloc[sorted(drawn)]).drop(columns=label, errors="ignore")
+    order = list(range(len(table)))
+    random.Random(seed).shuffle(order)
+    rows = _with_file_and_row(table.iloc[sorted(order[:count])]).drop(
+        columns=label, errors="ignore"
+    )
     rows = rows.apply(lambda cells: pd.Series([*map(no_formula, cells)], dtype=object))
     return rows.assign(**{label: ""})
 
