@@ -162,8 +162,8 @@ def test_no_model_is_recommended_without_a_usable_result(found, why):
     ("found", "why"),
     [
         (entry(0.614), "its members agree little (0.61; 0.7 is needed)"),
-        (wide(0.25, 1), "class shares that differ by 25 points are nearly as likely as those that"),
-        (wide(0.15, 2), "class shares that differ by 15 points are nearly as likely as those that"),
+        (wide(0.25, 1), "class shares that are 25 points apart fit the data nearly equally well"),
+        (wide(0.15, 2), "class shares that are 15 points apart fit the data nearly equally well"),
     ],
     ids=["little agreement", "width", "peaks"],
 )
@@ -172,7 +172,7 @@ def test_a_doubtful_recommendation_is_weak_and_says_so_first(found, why):
     assert (chosen.model, chosen.strength) == ("consensus", "weak")
     assert chosen.sentences[0] == "Weakly recommended: consensus."
     assert chosen.sentences[1].startswith(f"Why: {why}")
-    assert "Labels help most" in chosen.sentences[2]
+    assert "labels help most: --label-sample 50" in chosen.sentences[2]
     assert choose(large(), wide(0.15, 1)).strength == "strong"
 
 
@@ -183,9 +183,15 @@ def test_quick_models_of_negative_features_are_those_that_take_them():
 
 def test_the_recommendation_quotes_regrets_that_were_not_fitted():
     chosen = choose(large(), entry())
-    assert chosen.sentences[2].startswith("Expect 3 to 6 points of accuracy less than by the best ")
+    assert chosen.sentences[2].startswith(
+        "On the corpora of the evidence it was 3 to 6 points of accuracy below the best of six"
+    )
     assert "4.4 (1.0 to 9.9, at worst 21.0) where the target has about" in chosen.evidence
-    assert choose(large(), entry(math.nan, 0.3)).sentences[2].startswith("Expect 0.2 points")
+    assert (
+        choose(large(), entry(math.nan, 0.3))
+        .sentences[2]
+        .startswith("On the corpora of the evidence it was 0.2 points")
+    )
 
 
 def test_the_regrets_are_those_of_the_experiments():
@@ -274,7 +280,7 @@ def test_another_model_is_taken_only_if_it_is_significantly_better():
 
 def by_sample(truth: Truth = SAMPLE, **right: int) -> Choice:
     entries = {n: replace(entry(), model=n, fits=(fit,)) for n, fit in judged(**right).items()}
-    return choose_by_sample(entries, truth)
+    return choose_by_sample(large(), entries, truth)
 
 
 def test_the_choice_by_a_sample_says_why_and_what_accuracy_to_expect():
@@ -284,14 +290,15 @@ def test_the_choice_by_a_sample_says_why_and_what_accuracy_to_expect():
     assert chosen.sentences[:2] == (
         "Weakly recommended: consensus.",
         "Why: it is right on 41 of 50 labelled documents that were held out (lr 40, svm 38; no "
-        "other is significantly better); the largest class has 100 % of them, and the accuracy may "
-        "be below it.",
+        "other is significantly better); the sample has no document of b, so its accuracy there is "
+        "unknown; to decide always on the largest class would be right on 100 %, and it may not be "
+        "better.",
     )
     assert "Accuracy to expect: the share of labelled documents" in chosen.evidence
     ahead = by_sample(lr=50, consensus=40)
     assert ahead.model == "lr"
     assert "(consensus 40; significantly more than consensus)" in ahead.sentences[1]
-    assert "points are taken off, as it was chosen among 2" in ahead.sentences[2]
+    assert "points subtracted, as the best of 2 models was taken" in ahead.sentences[2]
     equal = by_sample(lr=40, svm=40)
     assert "(svm 40; of equally good ones it is the first)" in equal.sentences[1]
 
@@ -301,10 +308,35 @@ def test_a_recommendation_by_few_labels_is_weak():
     right = Fit(even.Y)
     for m, strength in ((19, "weak"), (20, "strong")):
         truth = replace(even, scored=(np.arange(50) < m,))
-        chosen = choose_by_sample({"consensus": replace(entry(), fits=(right,))}, truth)
+        chosen = choose_by_sample(large(), {"consensus": replace(entry(), fits=(right,))}, truth)
         assert chosen.strength == strength
-        assert (f"{m} are few; 20 are needed" in chosen.sentences[1]) == (m == 19)
+        assert (f"{m} labels are few; 20 are needed" in chosen.sentences[1]) == (m == 19)
         assert chosen.accuracy == pytest.approx((1, *sample.interval(m, m, 50 - m)))
+
+
+def test_a_better_fit_without_the_labels_and_other_data_make_a_recommendation_weak():
+    even = replace(SAMPLE, Y=(np.eye(2)[np.arange(50) % 2],))
+    right, wrong = Fit(even.Y), Fit((1 - even.Y[0],))
+    found = replace(entry(), fits=(wrong,), untrained=(right,))
+    why = choose_by_sample(large(), {"consensus": found}, even).sentences[1]
+    assert "without the labels it is right on 50: try --label-weight 1" in why
+    few = choose_by_sample(large(target=60), {"consensus": replace(found, fits=(right,))}, even)
+    assert few.strength == "weak"
+    assert "a domain has 60 documents" in few.sentences[1]
+
+
+def test_the_interval_covers_the_accuracy_of_few_and_of_many_documents():
+    """Draw the accuracy from Beta(18, 2), then the right ones of the sample and of the rest."""
+    rng = np.random.default_rng(0)
+    for m, rest in ((20, 30), (50, 450), (100, 5000)):
+        p = rng.beta(18, 2, 400)
+        right, others = rng.binomial(m, p), rng.binomial(rest, p) / rest
+        ends = np.array([sample.interval(r, m, rest) for r in right])
+        covered = (ends[:, 0] - 1e-9 <= others) & (others <= ends[:, 1] + 1e-9)
+        assert covered.mean() > 0.93
+    assert sample.interval(50, 50, 10)[1] == 1
+    low, high = sample.interval(40, 50, 1999)
+    assert (low, high) == pytest.approx(sample.interval(40, 50, 10**6), abs=0.01)
 
 
 def memorise(problem: Problem) -> Fit:
@@ -340,7 +372,7 @@ def test_labels_of_a_sample_train_with_their_weight_and_can_be_taken_out_again()
     assert without.domains[-1].label_weights is None
     assert not without.domains[-1].Y.any()
     assert sample.sample_of(without) is None
-    with pytest.raises(UserError, match="every document of the targets has a label"):
+    with pytest.raises(UserError, match="every document has a label in the sample"):
         sample.with_sample(problem, truth)
 
 

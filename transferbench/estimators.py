@@ -405,10 +405,11 @@ class TransferClassifier(TransductiveClassifier):
         X = self._validated(X, y)
         y = column_or_1d(_labels_array(y), warn=True)
         domain = _checked_domains(sample_domain, X, y)
-        drawn = None if label_sample is None else _checked_sample(label_sample)
+        drawn = None if label_sample is None else _checked_sample(label_sample, len(y))
+        if drawn is not None and not drawn.any():
+            drawn = None
         weights = np.ones(len(y))
         if drawn is not None:
-            check_consistent_length(y, drawn)
             weights[drawn] = LABEL_WEIGHT
         if sample_weight is not None:
             weights = _checked_weights(sample_weight, X)
@@ -430,6 +431,12 @@ class TransferClassifier(TransductiveClassifier):
         if drawn is not None:
             Y += self._sample_of(y, seen, drawn)
             seen = seen | drawn
+            for number, rows in _by_domain(domain):
+                if number < 0 and drawn[rows].all():
+                    raise ValueError(
+                        f"label_sample: it has every document of domain {number}, so none is left "
+                        "to label; give these a domain of 0 or more"
+                    )
         confidence = self._transduce(
             "transfer", X, domain, Y, seen, remedy, None if (weights[seen] == 1).all() else weights
         )
@@ -463,7 +470,7 @@ class TransferClassifier(TransductiveClassifier):
         ValueError
             If they are no sample of targets with labels of the sources.
         """
-        if not drawn.any() or (drawn & seen).any():
+        if (drawn & seen).any():
             raise ValueError(
                 "label_sample: expected documents of targets, whose domain is negative"
             )
@@ -754,8 +761,13 @@ def _labels_array(y: Any) -> np.ndarray:
     return labels
 
 
-def _checked_sample(label_sample: Any) -> np.ndarray:
-    """Return label_sample (n,) as bool. Raise ValueError if values are masked or missing."""
+def _checked_sample(label_sample: Any, n: int) -> np.ndarray:
+    """Return label_sample (n,) as bool. Raise ValueError if it is no such mask."""
+    if np.shape(label_sample) != (n,) and np.ndim(label_sample) == 1:
+        raise ValueError(
+            f"label_sample has {len(label_sample)} values; expected True or False for each of {n} "
+            "documents (of indices: np.isin(np.arange(n), indices))"
+        )
     if np.ma.is_masked(label_sample) or pd.isna(np.asarray(label_sample)).any():
         raise ValueError("label_sample has missing values; expected True or False everywhere")
     return np.asarray(column_or_1d(label_sample)).astype(bool)
@@ -1058,7 +1070,7 @@ class TransductiveSplit(BaseCrossValidator):  # type: ignore[misc]
         absent = pd.isna(y) | (y == MASKED)
         scored = (domain < 0) & ~(absent if y.ndim == 1 else absent.any(axis=1))
         if label_sample is not None:
-            scored &= ~_checked_sample(label_sample)
+            scored &= ~_checked_sample(label_sample, len(y))
         if y.ndim == 1 and (classes := {*y[(domain >= 0) & ~absent].tolist()}):
             new = np.array([label not in classes for label in y.tolist()])
             scored &= ~(new & [_is_placeholder(label) for label in y.tolist()])

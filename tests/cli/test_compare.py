@@ -60,7 +60,9 @@ def test_a_row_for_each_model_and_a_recommendation(call, folder):
     assert [line.split()[0] for line in lines if " * " in line] == ["consensus"]
     why, expect = lines[lines.index("Recommended: consensus.") + 1 :][:2]
     assert why.startswith("Why: its members agree on the class shares (")
-    assert re.match(r"Expect \d+ to \d+ points of accuracy less than by the best of six", expect)
+    assert re.match(
+        r"On the corpora of the evidence it was \d+ to \d+ points of accuracy below", expect
+    )
     assert "Evidence: " in call("compare", *FILES, "-m", "lr", "--why")[1]
     assert "Scored on 30 of 30 documents, those with a label; [ ] is the 95 % interval" in out
     assert err.startswith("documents: s.csv 40, t.csv 30; features: ")
@@ -236,7 +238,17 @@ def test_predict_takes_the_sample_keeps_its_labels_and_notes_that_it_is_small(
     code, out, err = call(*arguments)
     assert (code, out.splitlines()[0]) == (0, "Weakly recommended: consensus.")
     assert "of 12 labelled documents" in out
-    assert "note: consensus is recommended only weakly, see why; label more documents." in err
+    assert "note: the recommendation is weak; label more documents:" in err
+    same = "predict", *FILES, "--labels", "label-these.csv", "--out", "label-these.csv"
+    before = (folder / "label-these.csv").read_bytes()
+    code, _, err = call(*same)
+    assert (code, "is one of the files to read or write" in err) == (2, True)
+    assert (folder / "label-these.csv").read_bytes() == before
+    for more in (("--label-separator", "|", "-m", "linear-svm"), ("--label-weight", "1e9")):
+        code, _, err = call(
+            "predict", *FILES, "--labels", "label-these.csv", "--out", "b.csv", *more
+        )
+        assert (code, err.count("\n")) == (2, 1), err
     by_text = {row["text"]: row for row in read_csv("a.csv")}
     for row in labelled:
         found = by_text[row["text"]]
@@ -273,7 +285,7 @@ def test_a_weak_recommendation_is_written_with_a_note(call, folder, monkeypatch)
     code, out, err = call("predict", *FILES, "--out", "a.csv")
     assert (code, out.splitlines()[0]) == (0, "Weakly recommended: consensus.")
     assert "Why: a domain has 30 documents, the evidence has 31 to 10,033." in out
-    assert "note: consensus is recommended only weakly, see why; label a sample" in err
+    assert "note: the recommendation is weak; label a sample" in err
     assert (folder / "a.csv").exists()
 
 

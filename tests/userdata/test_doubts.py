@@ -92,7 +92,7 @@ def test_shares_that_are_nearly_as_likely_as_others_are_a_doubt():
     signs = {"agreement": 0.9, "share_width": 0.31, "share_peaks": 2}
     (doubt,) = fit_doubts("consensus", problem, {}, Fit(truth.Y, diagnostics=signs))
     assert doubt.text.startswith(
-        "class shares that differ by 31 points are nearly as likely, at 2 "
+        "class shares that are 31 points apart fit the data nearly equally "
     )
     assert (
         fit_doubts("consensus", problem, {}, Fit(truth.Y, diagnostics={"share_width": 0.1})) == []

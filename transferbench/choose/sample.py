@@ -28,6 +28,8 @@ LABEL_WEIGHT = 10.0
 #: Variance of the share of held-out documents that are right, against that of independent ones; on
 #: pairs of domains with 20 to 100 labels it was 1.0 to 1.2.
 VARIANCE = 1.25
+#: Largest weight of a label; its inverse is the least.
+MAX_WEIGHT = 1e6
 #: Number of documents from which the accuracy on them varies by their number no longer.
 MANY_REST = 2000
 #: Bootstrap samples that estimate the optimism of a choice.
@@ -51,20 +53,23 @@ def with_sample(problem: Problem, sample: Truth, weight: float = LABEL_WEIGHT) -
     Raises
     ------
     UserError
-        If no document of a target is left without a label.
+        If no document of a target is left without a label, or for a very large or small weight.
     """
+    low, high = 1 / MAX_WEIGHT, MAX_WEIGHT
+    if not low <= weight <= high:
+        raise UserError(f"label weight {weight:g}: expected a number from {low:g} to {high:g}.")
+    for domain, rows in zip(problem.domains, sample.scored, strict=True):
+        if rows.any() and (rows | domain.seen).all():
+            raise UserError(
+                f"{domain.name}: every document has a label in the sample, so none is left to "
+                "label; expected a part of the documents, or name this file as a source."
+            )
     domains = [
         domain if not rows.any()
         else replace(domain, Y=np.where(rows[:, None], Y, domain.Y), seen=domain.seen | rows)
         for domain, Y, rows in zip(problem.domains, sample.Y, sample.scored, strict=True)
     ]  # fmt: skip
-    labelled = weighted(replace(problem, domains=tuple(domains)), weight)
-    if not labelled.targets:
-        raise UserError(
-            "every document of the targets has a label in the sample, so none is left to label; "
-            "expected a sample of the documents, or name a target with further ones."
-        )
-    return labelled
+    return weighted(replace(problem, domains=tuple(domains)), weight)
 
 
 def without_sample(problem: Problem) -> Problem:

@@ -19,6 +19,7 @@ from transferbench.choose.compare import Comparison
 from transferbench.choose.evidence import MAX_EVIDENCE, NO_CONFIDENCE, PART
 from transferbench.choose.fits import FitPlan, fit_plan, model_problem, plan_fits
 from transferbench.choose.sample import LABEL_WEIGHT, random_part, sample_of, with_sample
+from transferbench.errors import UserError
 from transferbench.models.transfer.consensus import FEW
 from transferbench.parameters import Params
 from transferbench.problem import Family, Problem, Truth
@@ -113,6 +114,11 @@ class Session:
         UserError
             For a mistake in the arguments or files.
         """
+        if label_file and (family != "transfer" or not sources):
+            raise UserError(
+                "--labels has one label for each document, for a source and a target; expected no "
+                "--labels for several labels or without a source."
+            )
         plans = plan_fits(family, names, params, repeats=repeats, seed=seed)
         loaded = load(
             find_domains(sources), find_domains(targets), family=family,
@@ -120,7 +126,7 @@ class Session:
             clusters=clusters, label_file=label_file, using=using,
         )  # fmt: skip
         problem = loaded.problem
-        if label_file and family == "transfer" and sources:
+        if label_file:
             problem = with_sample(problem, loaded.truth, label_weight)
         used = using or load_settings()
         folder = open_folder(used.data, used.max_artefacts)
@@ -196,7 +202,7 @@ class Session:
         """
         return comparing.results_table(compared, self.truth or sample_of(self.problem))
 
-    def write_sample(self, path: Path, count: int, label: str) -> int:
+    def write_sample(self, path: Path, count: int, label: str, seed: int = 0) -> int:
         """Write random documents of the targets to label, and return their number.
 
         Parameters
@@ -208,6 +214,8 @@ class Session:
             Largest number of documents.
         label
             The empty column of their labels.
+        seed
+            Of the draw.
 
         Raises
         ------
@@ -216,7 +224,7 @@ class Session:
         """
         from transferbench.userdata import predictions  # loads pandas
 
-        sample = predictions.sample(self.targets, count, label)
+        sample = predictions.sample(self.targets, count, label, seed)
         semicolons = self.targets[0].dialect.delimiter == ";"
         dialect = Dialect(mark=True, delimiter=";" if semicolons else ",")
         predictions.write(path, sample, dialect)

@@ -52,7 +52,7 @@ class FileOptions:
     )  # fmt: skip
     seed: int = option(
         "--seed", type=Integer(0, 2**32 - 1), default=0, show_default=True,
-        help="Seed of a random model.",
+        help="Seed of a random model, and of --label-sample.",
     )  # fmt: skip
     task_options: tuple[str, ...] = option(
         "--option", multiple=True, metavar="NAME=VALUE",
@@ -172,7 +172,7 @@ class UserData(ReadOptions, FileOptions):
         )  # fmt: skip
         _print_used(session)
         if self.label_sample:
-            count = session.write_sample(self.sample_file, self.label_sample, self.label)
+            count = session.write_sample(self.sample_file, self.label_sample, self.label, self.seed)
             what = f"{counted(count, 'document')} to label; fill in the column {self.label}"
             echo(f"{self.sample_file}: {what}, then give --labels {self.sample_file}", err=True)
         return session
@@ -202,7 +202,7 @@ class UserData(ReadOptions, FileOptions):
             outputs.append(("--labels", self.sample_file, (".csv",)))
         domains = find_domains([*self.sources, *self.targets])
         # Path.resolve raises for a loop of links.
-        read = [*map(user_path, self.vectors)]
+        read = [*map(user_path, self.vectors), *([self.sample_file] if self.sampled else [])]
         read += [file for domain in domains for file in domain.files]
         used = {os.path.realpath(file) for file in read}
         for flag, path, suffixes in outputs:

@@ -191,8 +191,7 @@ def fit_doubts(
             doubts.append(Doubt(text, target=target.name))
     width, peaks = (fit.diagnostics.get(name, 0) for name in ("share_width", "share_peaks"))
     if width > WIDE or peaks > 1:
-        more = f", at {peaks:.0f} separate places" if peaks > 1 else ""
-        why = f"class shares that differ by {100 * width:.0f} points are nearly as likely{more}"
+        why = f"class shares that are {100 * width:.0f} points apart fit the data nearly equally well"
         doubts.append(Doubt(f"{why}; label a sample (--label-sample)"))
     agreement = fit.diagnostics.get("agreement", 1.0)
     if agreement < WEAK_AGREEMENT:

@@ -19,8 +19,9 @@ pieces of a text (extra `modern`). It was trained on English texts. Its licence 
 License 2.0.
 
 Options of texts: tokens (auto, words, characters), stop_words (none, english), token_pattern,
-min_df (2), max_features (0: all), weighting (tf-idf), unit_length (true), html (keep, strip). Of
-matrices: min_df (1), weighting, unit_length. Several labels are `a|b`, or as `separator` says.
+min_df (2), max_features (0: all), weighting (log-tf-idf), unit_length (true), html (keep, strip),
+characters (40000: n-grams in a second view, 0: none). Of matrices: min_df (1), weighting,
+unit_length. Several labels are `a|b`, or as `separator` says.
 
 Several views of the same documents are a folder, `own:path=FOLDER` or `multilabel/own:path=FOLDER`
 (without a path, `multilabel/own` is `own/multilabel` of the data folder), with the files

@@ -6,7 +6,8 @@ a row for each document.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import zipfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -112,31 +113,46 @@ def read_vectors(paths: Sequence[Path], files: Sequence[Documents]) -> np.ndarra
             "order, or one for all."
         )
     check_files(paths)
-    parts = [_read(path) for path in paths]
     sizes = [len(f) for f in files] if len(paths) > 1 else [sum(map(len, files))]
-    for path, part, size, domain in zip(paths, parts, sizes, files, strict=False):
-        if part.shape[0] != size:
-            of = f"{domain.path}" if len(paths) > 1 else names
+    parts: list[np.ndarray] = []
+    for path, size, domain in zip(paths, sizes, files, strict=False):
+        of = f"{domain.path}" if len(paths) > 1 else names
+        parts.append(_read(path, size, of))
+        if parts[-1].shape[1] != parts[0].shape[1]:
             raise UserError(
-                f"{path}: {counted(part.shape[0], 'row')}; expected {size:,}, one for each "
-                f"document of {of}, in the same order."
-            )
-        if part.shape[1] != parts[0].shape[1]:
-            raise UserError(
-                f"{path}: {counted(part.shape[1], 'column')}; expected {parts[0].shape[1]} as in "
-                f"{paths[0]}: all vectors must come from one encoder."
+                f"{path}: {counted(parts[-1].shape[1], 'column')}; expected {parts[0].shape[1]} as "
+                f"in {paths[0]}: all vectors must come from one encoder."
             )
     return np.vstack(parts)
 
 
-def _read(path: Path) -> np.ndarray:
-    """Return the vectors of one file, float32, rows of length one."""
+def _read(path: Path, size: int, of: str) -> np.ndarray:
+    """Return the vectors of one file, float32, rows of length one.
+
+    Parameters
+    ----------
+    path
+        The file.
+    size
+        Expected number of rows.
+    of
+        What they are the documents of, for messages.
+    """
+
+    def check(shape: tuple[int, ...]) -> None:
+        """Raise an error before a matrix of another shape is read."""
+        if len(shape) == 2 and not 1 <= shape[1] <= MAX_COLUMNS:
+            raise ValueError(f"{shape[1]} columns, expected 1 to {MAX_COLUMNS:,}")
+        if len(shape) == 2 and shape[0] != size:
+            raise UserError(
+                f"{path}: {counted(shape[0], 'row')}; expected {size:,}, one for each document of "
+                f"{of}, in the same order."
+            )
+
     if path.suffix.lower() not in SUFFIXES:
         raise UserError(f"{path}: expected vectors in a file {' or '.join(SUFFIXES)}.")
     try:
-        X = _array(path)
-        if not 1 <= X.shape[1] <= MAX_COLUMNS:
-            raise ValueError(f"{X.shape[1]} columns, expected 1 to {MAX_COLUMNS:,}")
+        X = _array(path, check)
         dense = X if isinstance(X, np.ndarray) else X.toarray()
         wrong = np.flatnonzero(~np.isfinite(dense).all(axis=1))
         if wrong.size:
@@ -148,6 +164,8 @@ def _read(path: Path) -> np.ndarray:
         dense = dense / np.where(largest > 0, largest, 1)
         length = np.linalg.norm(dense, axis=1, keepdims=True)
         return np.asarray(dense / np.where(length > 0, length, 1), np.float32)
+    except UserError:
+        raise
     except Exception as error:  # libraries raise many types for a file in another format
         why = f"{error}" if type(error) is ValueError else reason(error)
         raise UserError(
@@ -156,17 +174,26 @@ def _read(path: Path) -> np.ndarray:
         ) from None
 
 
-def _array(path: Path) -> Matrix:
-    """Return the one matrix of a file; no code of it is run."""
+def _array(path: Path, check: Callable[[tuple[int, ...]], None]) -> Matrix:
+    """Return the one matrix of a file, whose shape is checked first; no code of it is run."""
     if path.suffix.lower() == ".npy":
         # Mapped, so that a file that claims more numbers than it has allocates nothing.
-        return canonical(np.load(path, mmap_mode="r", allow_pickle=False))
+        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+        check(mapped.shape)
+        return canonical(mapped)
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        if not {"indptr.npy", "format.npy"} & {*names}:
+            if len(names) != 1:
+                raise ValueError(f"{len(names)} arrays, expected one")
+            with archive.open(names[0]) as member:
+                version = np.lib.format.read_magic(member)
+                read = np.lib.format.read_array_header_1_0
+                if version != (1, 0):
+                    read = np.lib.format.read_array_header_2_0
+                check(read(member)[0])
     with np.load(path, allow_pickle=False) as arrays:
         if "indptr" in arrays or "format" in arrays:
-            X = sp.load_npz(path)  # without pickle
-            if X.shape[1] > MAX_COLUMNS:
-                raise ValueError(f"{X.shape[1]} columns, expected 1 to {MAX_COLUMNS:,}")
-            return canonical(X)
-        if len(arrays.files) != 1:
-            raise ValueError(f"{len(arrays.files)} arrays, expected one")
+            check(tuple(int(number) for number in arrays["shape"]))
+            return canonical(sp.load_npz(path))  # without pickle
         return canonical(arrays[arrays.files[0]])
