@@ -253,7 +253,7 @@ def _outside(problem: Problem) -> list[str]:
         known = f"the evidence has {MIN_EVIDENCE:,} to {MAX_EVIDENCE:,}"
         found.append(f"a domain has {size:,} documents, {known}")
     if len(problem.classes) > MAX_CLASSES:
-        known = f"the evidence has two to {MAX_CLASSES}"
+        known = f"the evidence has 2 to {MAX_CLASSES}"
         found.append(f"there are {len(problem.classes)} classes, {known}")
     densities = [np.mean(d.X != 0) if isinstance(d.X, np.ndarray) else d.X.nnz / np.prod(d.X.shape)
                  for d in problem.domains]  # fmt: skip

@@ -227,9 +227,13 @@ class UserData(ReadOptions, FileOptions):
 def _print_used(session: Session) -> None:
     """Print the numbers of documents and features, and the options in use, to stderr."""
     sizes = ", ".join(f"{file.path} {len(file)}" for file in (*session.sources, *session.targets))
-    widths = " + ".join(f"{view.shape[1]}" for view in session.problem.domains[0].views)
-    kinds = {"words": "", "embeddings": " (embeddings)", "both": " (words + embeddings)"}
-    echo(f"documents: {sizes}; features: {widths}{kinds[session.features]}", err=True)
+    widths = [view.shape[1] for view in session.problem.domains[0].views]
+    parts = [f"{widths[0]}{' of embeddings' * (session.features == 'embeddings')}"]
+    if len(widths) - (session.features == "both") > 1:
+        parts.append(f"{widths[1]} n-grams of characters")
+    if session.features == "both":
+        parts.append(f"{widths[-1]} of embeddings")
+    echo(f"documents: {sizes}; features: {' + '.join(parts)}", err=True)
     if session.options:
         assignments = ", ".join(f"{name}={value}" for name, value in session.options.items())
         echo(f"options: {assignments}", err=True)

@@ -169,14 +169,18 @@ def _measure(row: dict[str, Any], name: str, interval: bool) -> str:
     name
         Name of the measure.
     interval
-        True to give the 95 % Wilson interval instead if few documents are scored.
+        True to give the 95 % interval instead if few documents are scored.
     """
+    from transferbench.choose.sample import interval as of_rest
     from transferbench.choose.sample import wilson
 
     value, deviation = (row.get(key, math.nan) for key in (name, f"{name}_std"))
     if math.isnan(value):
         return ""
     if interval and row["scored"] < MANY_SCORED:
-        low, high = wilson(value, row["scored"])
+        m = row["scored"]
+        low, high = wilson(value, m)
+        if "untrained" in row:  # a sample, from which the accuracy on the rest is expected
+            low, high = of_rest(m * value, m, row["documents"] - m)
         return f"{100 * value:.1f} [{100 * low:.0f}, {100 * high:.0f}]"
     return f"{100 * value:.1f}" + ("" if math.isnan(deviation) else f"±{100 * deviation:.1f}")

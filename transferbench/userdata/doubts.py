@@ -191,7 +191,9 @@ def fit_doubts(
             doubts.append(Doubt(text, target=target.name))
     width, peaks = (fit.diagnostics.get(name, 0) for name in ("share_width", "share_peaks"))
     if width > WIDE or peaks > 1:
-        why = f"class shares that are {100 * width:.0f} points apart fit the data nearly equally well"
+        why = (
+            f"class shares that are {100 * width:.0f} points apart fit the data nearly equally well"
+        )
         doubts.append(Doubt(f"{why}; label a sample (--label-sample)"))
     agreement = fit.diagnostics.get("agreement", 1.0)
     if agreement < WEAK_AGREEMENT:

@@ -242,8 +242,10 @@ class Stacked:
     probabilities
         (n, c) of the classes; those of labelled documents are their labels.
     held_out
-        (n, c) the same, but those of labelled documents are by members and weights that had not
-        seen their label.
+        (n, c) the same, but those of labelled documents are by members that had not seen their
+        label, and by weights that are fitted to the other folds. The members behind these weights
+        have seen it, so that labels without any signal seem to be found a little: 2 points more
+        often than by full nesting, which takes three times as long.
     """
 
     probabilities: np.ndarray
