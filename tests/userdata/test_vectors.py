@@ -173,12 +173,12 @@ def test_in_python_and_on_the_command_line(folder, home, encoder, call, monkeypa
     files = ("--source", "s.csv", "--target", "t.csv", "--option", "min_df=1")
     code, _, err = call("compare", *files, "-m", "lr", "--vectors", "s.npy", "--vectors", "t.npz")
     assert code in (0, 1)
-    assert " + 3 (words + embeddings)" in err
+    assert " + 3 of embeddings" in err
     code, _, err = call(
         "predict", *files, "-m", "lr", "--features", "both", "--force", "--out", "p.csv"
     )
     assert (code, (folder / "p.csv").is_file()) == (0, True), err
-    assert " + 384 (words + embeddings)" in err
+    assert " + 384 of embeddings" in err
     assert (home.data / "embeddings").is_dir()
     code, _, err = call("predict", *files, "--vectors", "o.csv", "--out", "o.csv")
     assert (code, "--out o.csv is one of the files to read" in err) == (2, True)
