@@ -236,9 +236,9 @@ def _reasons_of_sample(
 #: How the accuracy to expect is computed.
 _HOW_EXPECTED = (
     "Accuracy to expect: the share of labelled documents that are decided right by fits which had "
-    "not seen their label: five folds of the sample, hidden in turn. The interval is Wilson's, as "
-    "if the sample were a fifth smaller, since these fits are not independent, and wider if few "
-    "documents are left to label. If "
+    "not seen their label: five folds of the sample, hidden in turn. The interval counts "
+    "the sample as two fifths smaller, since these fits are not independent, and is wider if few "
+    "documents are left. If "
     "another model may be taken for its count, the count is too good: the mean excess over "
     f"{RESAMPLES:,} samples drawn again from the sample is taken off."
 )
