@@ -17,7 +17,7 @@ from transferbench.core.logistic import logistic_regression
 from transferbench.errors import Unavailable
 from transferbench.problem import Domain, Fit, Problem
 
-#: Document vectors: truncated SVD of the first view, or the embeddings in the second view.
+#: Document vectors: truncated SVD of the first view, or the embeddings in the last view.
 Features = Literal["svd", "embedding"]
 
 #: Values of `sample_domain`, and the label of a target's documents, as skada defines them.
@@ -33,7 +33,8 @@ def dense(problem: Problem, features: Features, components: int) -> Problem:
         The problem; domains keep their labels.
     features
         "svd": coordinates of the truncated SVD of the first view, computed for the documents of all
-        domains together, without labels. "embedding": the second view.
+        domains together, without labels. "embedding": the last view, if there are several and it
+        is dense.
     components
         Largest number r of coordinates of the SVD.
 
@@ -45,7 +46,7 @@ def dense(problem: Problem, features: Features, components: int) -> Problem:
     Raises
     ------
     Unavailable
-        If a domain has no second view.
+        If a domain has no embeddings.
     ValueError
         If there is no SVD.
     """
@@ -59,8 +60,11 @@ def dense(problem: Problem, features: Features, components: int) -> Problem:
             raise ValueError(f"{problem.name}: no SVD of one document, one feature or zeros alone.")
         svd = TruncatedSVD(rank, algorithm="arpack", random_state=0)
         views = split_rows(problem, svd.fit_transform(X))
-    elif all(len(domain.views) > 1 for domain in problem.domains):
-        views = tuple(np.asarray(domain.views[1], np.float64) for domain in problem.domains)
+    elif all(
+        len(domain.views) > 1 and isinstance(domain.views[-1], np.ndarray)
+        for domain in problem.domains
+    ):
+        views = tuple(np.asarray(domain.views[-1], np.float64) for domain in problem.domains)
     else:
         raise Unavailable(f"{problem.name} has no embeddings of its documents")
     domains = (
