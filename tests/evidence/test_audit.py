@@ -70,6 +70,10 @@ def test_tables_of_ours_raise_few_false_alarms():
         fixed: dict[str, bool] = {}
         sizes: dict[str, int] = {}
         for cell in read_cells(experiment, RESULTS / name):
+            if cell.column in experiment.spec.columns and (
+                experiment.spec.columns[cell.column].options.get("labelled")
+            ):
+                continue  # labelled documents are not scored: the row has several numbers of them
             if cell.metric == "accuracy" and cell.runs:
                 values.setdefault(cell.column, {})[cell.row] = round(cell.mean / 100, 4)
                 same = len(set(cell.by_seed.values())) == 1
