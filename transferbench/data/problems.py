@@ -12,9 +12,8 @@ import scipy.sparse as sp
 from annotated_types import Gt, Lt
 
 from transferbench.data.text import (
-    NGRAMS,
     Weighting,
-    character_ngrams,
+    character_view,
     count,
     document_frequency,
     weight,
@@ -174,24 +173,28 @@ def text_builder(read: Reader[Texts]) -> Builder:
         problem, truth = words(
             task, files, min_df=min_df, weighting=weighting, unit_length=unit_length
         )
-        texts = [text for texts, _ in read(task, files)[1].values() for text in texts]
-        if characters:
-            problem = add_characters(problem, texts, characters, weighting, unit_length)
-        if embeddings:
-            problem = add_embeddings(problem, texts, settings)
+        if characters or embeddings:
+            texts = [text for texts, _ in read(task, files)[1].values() for text in texts]
+            problem = add_text_views(
+                problem, texts, characters=characters, embeddings=embeddings,
+                weighting=weighting, unit_length=unit_length, settings=settings,
+            )  # fmt: skip
         return problem, truth
 
     return build
 
 
-def add_characters(
+def add_text_views(
     problem: Problem,
     texts: Sequence[str],
-    max_features: int,
+    *,
+    characters: int,
+    embeddings: bool,
     weighting: Weighting,
     unit_length: bool,
+    settings: Settings | None,
 ) -> Problem:
-    """Return the problem with a further view of n-grams of 3 to 5 characters inside words.
+    """Return the problem with further views of its texts.
 
     Parameters
     ----------
@@ -199,39 +202,30 @@ def add_characters(
         A problem of texts.
     texts
         All texts, in the order of the problem.
-    max_features
-        Keep these n-grams, of the highest document frequency.
+    characters
+        Largest number of n-grams of characters in the first of them, see `text.character_view`; 0
+        for none.
+    embeddings
+        Add a view of sentence embeddings, see `sentences.embed`.
     weighting, unit_length
-        See `text.weight`.
-    """
-    counts, _ = character_ngrams(*count(texts, r"\S+"), NGRAMS, max_features)
-    return _add_view(problem, weight(counts, weighting, unit_length))
-
-
-def add_embeddings(
-    problem: Problem, texts: Sequence[str], settings: Settings | None = None
-) -> Problem:
-    """Return the problem with a further view of sentence embeddings, see `sentences.embed`.
-
-    Parameters
-    ----------
-    problem
-        A problem of texts.
-    texts
-        All texts, in the order of the problem.
+        Of the n-grams.
     settings
-        Where the model is and where embeddings are stored; by default, as the environment says.
+        Where the model of embeddings is and where they are stored; by default, as the environment
+        says.
     """
     from transferbench.data import sentences
 
-    return _add_view(problem, sentences.embed(texts, settings or load_settings()))
-
-
-def _add_view(problem: Problem, view: Matrix) -> Problem:
-    """Return the problem with a further view (n, d) of the documents of all domains."""
+    views: list[Matrix] = []
+    if characters:
+        views.append(character_view(texts, characters, weighting, unit_length))
+    if embeddings:
+        views.append(sentences.embed(texts, settings or load_settings()))
     ends = np.cumsum([len(domain.seen) for domain in problem.domains])
     domains = (
-        replace(domain, views=(*domain.views, view[end - len(domain.seen) : end]))
+        replace(
+            domain,
+            views=(*domain.views, *(view[end - len(domain.seen) : end] for view in views)),
+        )
         for domain, end in zip(problem.domains, ends, strict=True)
     )
     return replace(problem, domains=tuple(domains))

@@ -135,6 +135,27 @@ def character_ngrams(
     return sp.csr_array(counts @ in_token[:, columns]), ngrams[columns]
 
 
+def character_view(
+    texts: Iterable[str], max_features: int, weighting: Weighting, unit_length: bool
+) -> sp.csr_array:
+    """Return weighted n-grams of 3 to 5 characters inside words (n, d) of texts.
+
+    They find parts of words: endings, stems, parts of compounds and names. There are no columns if
+    no n-gram occurs in two texts.
+
+    Parameters
+    ----------
+    texts
+        Texts, read once.
+    max_features
+        Keep these n-grams, of the highest document frequency.
+    weighting, unit_length
+        See `weight`.
+    """
+    counts, ngrams = character_ngrams(*count(texts, r"\S+"), NGRAMS, max_features)
+    return weight(counts, weighting, unit_length) if len(ngrams) else counts
+
+
 def has_spaces(texts: Iterable[str]) -> bool:
     """Return False if most letters of the texts are of scripts without spaces between words."""
     other, unspaced = UNSPACED.subn("", "".join(texts))

@@ -15,8 +15,7 @@ import scipy.sparse as sp
 
 from transferbench.data.problems import (
     Counts,
-    add_characters,
-    add_embeddings,
+    add_text_views,
     problem_from_counts,
 )
 from transferbench.data.text import Weighting, count, select
@@ -114,10 +113,10 @@ def build(
         _, texts = posts(files.values())
         rows = [np.flatnonzero(labels(classes, groups) >= 0) for classes in split.values()]
         in_task = [texts[row] for row in np.concatenate(rows)]
-        if characters:
-            problem = add_characters(problem, in_task, characters, weighting, unit_length)
-        if embeddings:
-            problem = add_embeddings(problem, in_task, settings)
+        problem = add_text_views(
+            problem, in_task, characters=characters, embeddings=embeddings, weighting=weighting,
+            unit_length=unit_length, settings=settings,
+        )  # fmt: skip
     return problem, truth
 
 

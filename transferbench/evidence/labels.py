@@ -144,10 +144,7 @@ def accuracies(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[str
         cells = []
         for part in by_number.values():
             of_method = part[part["method"] == method]
-            means = of_method.groupby("corpus")["accuracy"].mean()
-            low, high = interval(means)
-            ends = "" if pd.isna(low) else f" [{low:.1f}, {high:.1f}]"
-            cells.append(f"{means.mean():.1f}{ends}" if len(means) else "–")
+            cells.append(_mean(of_method, "accuracy") if len(of_method) else "–")
         yield [method, *cells]
 
 
@@ -203,10 +200,16 @@ def _difference(lines: pd.DataFrame) -> str:
     """Return the mean difference over the corpora, its interval, the least, and the tasks."""
     if lines.empty:
         return "–"
-    means = lines.groupby("corpus")["difference"].mean()
+    mean = _mean(lines, "difference", "+")
+    return f"{mean} / {lines['difference'].min():+.1f} ({len(lines)})"
+
+
+def _mean(lines: pd.DataFrame, column: str, sign: str = "") -> str:
+    """Return the mean of a column over the corpora, and its interval."""
+    means = lines.groupby("corpus")[column].mean()
     low, high = interval(means)
     ends = "" if pd.isna(low) else f" [{low:.1f}, {high:.1f}]"
-    return f"{means.mean():+.1f}{ends} / {lines['difference'].min():+.1f} ({len(lines)})"
+    return f"{means.mean():{sign}.1f}{ends}"
 
 
 def reliability(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[str]]:

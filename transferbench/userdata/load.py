@@ -218,8 +218,9 @@ def documents_problem(
     if family == "transfer" and sources and views[0] is not dense:
         used = used_options(files, options)
         if used.get("characters") and used["tokens"] == "words":
-            ngrams = character_features(files, used["html"], used["characters"])
-            views[1:1] = [] if ngrams is None else [ngrams]
+            documents = (document for file in files for document in _texts(file, used["html"]))
+            ngrams = text.character_view(documents, used["characters"], "log-tf-idf", True)
+            views[1:1] = [ngrams] if ngrams.shape[1] else []
     seen = of_file < len(sources)
     names = [ALL] if family == "multilabel" else []
     for file in files:  # a number after a repeated or reserved name
@@ -356,40 +357,14 @@ def text_features(
 ) -> sp.csr_array:
     """Return the weighted token counts (n, d) of the texts of all files.
 
-    `characters` is the largest number of features in a view of its own, see `character_features`.
+    `characters` is the largest number of features in a view of its own, see
+    `text.character_view`.
     """
     counts, _ = _token_counts(
         files, tokens=tokens, stop_words=stop_words, token_pattern=token_pattern, min_df=min_df,
         max_features=max_features, html=html,
     )  # fmt: skip
     return text.weight(counts, weighting, unit_length)
-
-
-def character_features(
-    files: Sequence[Documents], html: Html, max_features: int
-) -> sp.csr_array | None:
-    """Return n-grams of 3 to 5 characters inside words (n, d), weighted as by "log-tf-idf".
-
-    They find parts of words: endings, stems, parts of compounds and names. Rows have length one.
-
-    Parameters
-    ----------
-    files
-        Texts.
-    html
-        See `text_features`.
-    max_features
-        Keep these, of the highest document frequency.
-
-    Returns
-    -------
-    csr_array or None
-        None if no n-gram occurs in two documents.
-    """
-    documents = (document for file in files for document in _texts(file, html))
-    counts, tokens = text.count(documents, r"\S+")
-    ngrams, names = text.character_ngrams(counts, tokens, text.NGRAMS, max_features)
-    return text.weight(ngrams, "log-tf-idf", True) if len(names) else None
 
 
 def _token_counts(
