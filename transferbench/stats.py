@@ -386,12 +386,12 @@ def difference_margin(error: Any, dof: Any, other_error: Any, other_dof: Any) ->
 
     Parameters
     ----------
-    error, other_error
-        Standard errors e₁ and e₂ of the two means. 0 if a mean has no error; the margin is 0 if
-        neither has one. NaN if it is not known; then the margin is NaN, too.
-    dof, other_dof
-        Degrees of freedom f₁ and f₂ of the errors: of a mean of n runs n - 1; infinite for an error
-        that counts as known. Those of an error of 0 do not count.
+    error, dof
+        Standard error e₁ of the one mean, and its degrees of freedom f₁: of a mean of n runs n - 1;
+        infinite for an error that counts as known. An error of 0 has none, and that of both makes
+        a margin of 0. NaN if it is not known; then the margin is NaN, too.
+    other_error, other_dof
+        The same of the other mean, e₂ and f₂.
 
     References
     ----------

@@ -185,7 +185,7 @@ def describe_cell(experiment: Experiment, cell: Cell) -> dict[str, str]:
     if cell.equivalence:
         low, high = (cell.difference + sign * cell.margin for sign in (-1, 1))
         interval = "one run shows no error" if math.isnan(low) else f"{low:+.2f} to {high:+.2f}"
-        equivalence = f"{cell.equivalence} (90 % interval of the difference: {interval})"
+        equivalence = f"equivalence {cell.equivalence}, 90 % interval of the difference: {interval}"
         if math.isnan(cell.published_std):
             equivalence += "; print states no deviation: its number is compared as it stands"
     seconds = [record.seconds for record in cell.records if record.seconds is not None]
@@ -201,7 +201,7 @@ def describe_cell(experiment: Experiment, cell: Cell) -> dict[str, str]:
         "ours": f"{ours}, {cell.metric}, {cell.runs} of {cell.planned} runs",
         "paper": f"{printed}; {paper.title}, {paper.venue}, {paper.place}",
         "verdict": "" if spec.figure else verdict,
-        "equivalence": "" if spec.figure else equivalence,
+        "test": "" if spec.figure else equivalence,
         "again": command(record.run for record in cell.records),
         "setting": ", ".join(f"{n}={value}" for n, value in cell.records[0].run.params.items()),
         "chosen": cell.setting,
