@@ -104,8 +104,9 @@ def chance_of_halves(documents: int, decimals: int) -> float:
 def nearest(documents: int, units: int, decimals: int) -> list[int]:
     """Return the next lower and the next higher value that `correct` allows; see there."""
     scale, n = 10**decimals, documents
-    below = units * n // scale
-    return [(2 * k * scale + n) // (2 * n) for k in (below, below + 1) if 0 <= k <= n]
+    k = units * n // scale
+    lower, higher = (2 * k * scale + n) // (2 * n), -((n - 2 * (k + 1) * scale) // (2 * n))
+    return [lower, higher] if k < n else [lower]
 
 
 @dataclass(frozen=True)
