@@ -129,7 +129,7 @@ def read_printed(path: Path) -> PrintedTable:
     for line, texts in lines.items():
         place, row = f"{path}:{line}", texts.pop("row")
         if not row or row in documents:
-            raise UserError(f"{place}: row {brief(row)!r}; expected the name of each row once.")
+            raise UserError(f"{place}: row {brief(row)}; expected the name of each row once.")
         documents[row] = _whole(place, "documents", texts["documents"], MAX_DOCUMENTS, signs)
         if texts.get("runs"):
             runs[row] = _whole(place, "runs", texts["runs"], MAX_RUNS, signs)
@@ -182,7 +182,7 @@ def _whole(place: str, name: str, text: str, largest: int, signs: Container[str]
     number = int(re.sub(r"\D", "", text)) if match else 0
     if not match or number > largest:
         raise UserError(
-            f"{place}: {name} {brief(text)!r}; expected a whole number from 1 to {largest:,}."
+            f"{place}: {name} {brief(text)}; expected a whole number from 1 to {largest:,}."
         )
     if match[1] and match[1] in signs:
         remedy = f"write {number} if it separates thousands"
@@ -200,7 +200,7 @@ def _per_cent(
     numbers = [_units(number) for number in match.groups() if number] if match else []
     if not numbers or any(units > 10**decimals for units, decimals in numbers):
         form = "expected per cent from 0 to 100 with at most 4 decimals, such as 87.4 or 87.4 ± 2.1"
-        raise UserError(f"{place}: {name} {brief(text)!r}; {form}.")
+        raise UserError(f"{place}: {name} {brief(text)}; {form}.")
     return numbers[0], numbers[1] if len(numbers) > 1 else None
 
 
