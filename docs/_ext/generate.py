@@ -70,7 +70,8 @@ def link_made(app: Any, doctree: nodes.document) -> None:
     for node in list(doctree.findall(lambda n: isinstance(n, pending_xref | download_reference))):
         for file, page in MADE.items():
             if found := re.search(f"/{file}$", node["reftarget"]):
-                url = up + page.format(*found.groups())
+                names = (part.replace("_", "-") for part in found.groups())
+                url = up + page.format(*names)
                 node.replace_self(nodes.reference("", "", *node, refuri=url))
 
 
