@@ -33,6 +33,7 @@ SMALL_OF_MODEL = {
     **{name: {"alpha": [1.0], "p": [6], "q": [6]} for name in ("himls", "himlsd")},
     "inductive": {"folds": 2},
     "mtfl": {"epsilon": [1e-2, 1e-4]},
+    "ncut": {"sigma": None},  # the graph of the nearest documents, as by default
     "ot-mapping": {"max_iter": 100_000},  # steps of the network simplex, which stops before
 }
 #: Few iterations, for problems that only have to be solved somehow.

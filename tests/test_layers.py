@@ -44,7 +44,7 @@ PARTS = {
     "api": {"models", "userdata", "tasks", "runs", "experiments", "choose", "evidence"},
     "estimators": {"data", "userdata", "choose", "api"},
     "citing": {"models", "data", "datasets", "tasks", "experiments"},
-    "restamp": {"runs"},
+    "restamp": {"models", "runs"},
     "repeat_fits": {"models", "runs", "api"},
     "bundle": {"runs", "experiments", "evidence", "citing"},
 }

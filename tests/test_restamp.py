@@ -15,7 +15,8 @@ from conftest import ROOT
 
 from transferbench import fingerprint
 from transferbench.errors import UserError
-from transferbench.restamp import variants
+from transferbench.repeat_fits import repeat
+from transferbench.restamp import add_parameters, defaults, variants
 from transferbench.runs.record import Record
 
 EXPERIMENT = """\
@@ -168,6 +169,39 @@ def test_the_quickest_run_and_one_with_each_trait_are_chosen():
     chosen, skipped = variants([on_gpu, *reversed(known)], max_seconds=10)
     assert chosen == [quick, large_task, elsewhere, other, large, curve, domains]
     assert skipped == ['start="plsa"', 'start="svd"']
+
+
+def test_lines_get_new_parameters_at_their_defaults(tmp_path):
+    """Not those of other packages, or of a parameter that is gone."""
+    now = defaults("dtl")
+    before = {name: value for name, value in now.items() if name != "start_features"}
+    old = replace(RECORD, model="dtl", params=before | {"k": 7})
+    others = [
+        replace(RECORD, model="dtl", params=now),
+        replace(RECORD, model="dtl", params=before | {"gone": 1}),
+        replace(RECORD, model="sklearn.linear_model:LogisticRegression", params={"C": 1.0}),
+        replace(RECORD, model="own.py", params={}),
+        replace(RECORD, model="no-such-model", params={}),
+    ]
+    path = tmp_path / "runs.jsonl"
+    path.write_text("".join(f"{record.line}\n" for record in [old, *others]))
+    assert add_parameters(path) == 1
+    first, *rest = path.read_text().splitlines()
+    assert rest == [record.line for record in others]
+    assert Record.from_line(first) == replace(old, params=now | {"k": 7})
+    assert add_parameters(path) == 0
+
+
+def test_earlier_code_repeats_a_run_without_a_parameter_that_is_new():
+    """If it has its default: no earlier code can repeat another value."""
+    run = {
+        "task": "generated/clusters:documents=60", "model": "kmeans", "seed": 0, "curve": False,
+        "params": defaults("kmeans"), "defaults": defaults("kmeans") | {"new": 1},
+    }  # fmt: skip
+    known = repeat(run)
+    assert repeat(run | {"params": run["params"] | {"new": 1}}) == known
+    with pytest.raises(UserError, match="new"):
+        repeat(run | {"params": run["params"] | {"new": 2}})
 
 
 def test_proofs_are_read_by_model_and_code(tmp_path, monkeypatch):

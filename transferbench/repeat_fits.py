@@ -4,7 +4,9 @@
 only parts of the package that rarely change. An input line is one of
 
     {"codes": [model, …]}                                            fingerprints by model
-    {"task": …, "model": …, "params": …, "seed": …, "curve": …}      a fit
+    {"task": …, "model": …, "params": …, "seed": …, "curve": …, "defaults": …}      a fit
+
+A parameter that this version of the model lacks is left out if it has its default.
 """
 
 import hashlib
@@ -17,7 +19,7 @@ from typing import Any, cast
 import numpy as np
 
 import transferbench
-from transferbench import api, models
+from transferbench import api, models, parameters
 from transferbench.errors import UserError
 from transferbench.measures import evaluate
 from transferbench.problem import Fit
@@ -59,8 +61,14 @@ def repeat(run: dict[str, Any]) -> dict[str, Any]:
         if run["curve"]:
             curve.append(evaluate(Fit(scores), truth))
 
-    model = run["model"]
-    params = api.resolve(model, problem.family, run["params"])
+    model, none = run["model"], object()
+    known = parameters.schema(models.load(model))
+    asked = {
+        name: value
+        for name, value in run["params"].items()
+        if name in known or value != run["defaults"].get(name, none)
+    }
+    params = api.resolve(model, problem.family, asked)
     fit = models.fit(model, problem, params, seed=run["seed"] or 0, watch=watch)
     return {
         "data": digest([*matrices(problem), *truth.Y]),

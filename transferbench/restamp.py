@@ -11,6 +11,13 @@ after each iteration, curves and diagnostics are equal to the last digit, the pr
 added to equal_code.jsonl as equal to that of the lines. No line of a run is changed: it keeps the
 code that made it. If anything differs, the model is named, and its runs stay outdated.
 
+A line holds all parameters of its run, also those at their defaults. So a new parameter would part
+a model from its lines. Its default must be what the code did before. Then
+
+    python -m transferbench.restamp --add-parameters
+
+adds it, at its default, to the lines. The proof repeats such a run by the earlier code without it.
+
 The proof is as good as the runs that are repeated. Change no update rule and no order of sums in a
 commit that is to be proved equal.
 """
@@ -26,7 +33,7 @@ import sys
 import tempfile
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -34,7 +41,7 @@ from typing import Any
 import click
 from tqdm import tqdm
 
-from transferbench import fingerprint, settings
+from transferbench import fingerprint, models, parameters, settings
 from transferbench.errors import UserError
 from transferbench.files import write_text
 from transferbench.messages import counted
@@ -257,7 +264,42 @@ def _both(before: Fits, now: Fits, question: Mapping[str, Any]) -> tuple[Any, An
 def _question(record: Record) -> dict[str, Any]:
     """Return the line that asks for the fit of a record."""
     names = ("task", "model", "params", "seed")
-    return {name: getattr(record, name) for name in names} | {"curve": record.curve is not None}
+    asked = {name: getattr(record, name) for name in names}
+    return asked | {"curve": record.curve is not None, "defaults": defaults(record.model)}
+
+
+def defaults(model: str) -> dict[str, parameters.Value]:
+    """Return the default of each parameter of a model."""
+    schema = parameters.schema(models.load(model))
+    return {name: parameter.default for name, parameter in schema.items()}
+
+
+def add_parameters(path: Path) -> int:
+    """Add the parameters that models have and lines lack, at their defaults, to a file of runs.
+
+    Other lines stay as they are, and those of a model or with a parameter that is gone. So do lines
+    of models of other packages: their defaults change with their versions.
+
+    Returns
+    -------
+    int
+        Number of changed lines.
+    """
+    lines, changed = path.read_text(encoding="utf-8").splitlines(keepends=True), 0
+    for i, text in enumerate(lines):
+        record = Record.from_line(text.rstrip("\n"))
+        if models.is_external(record.model):
+            continue
+        try:
+            now = defaults(record.model)
+        except UserError:
+            continue
+        if record.params.keys() < now.keys():
+            lines[i] = f"{replace(record, params=now | dict(record.params)).line}\n"
+            changed += 1
+    if changed:
+        write_text(path, "".join(lines))
+    return changed
 
 
 def _difference(record: Record, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
@@ -327,8 +369,13 @@ def check_committed(root: Path) -> None:
 
 def committed_runs(root: Path) -> list[Record]:
     """Return the records of the files of runs that git tracks."""
-    files = _git(root, "ls-files", "results/*/runs.jsonl").splitlines()
+    files = committed_files(root)
     return [record for file in files for record in store.read(root / file).values()]
+
+
+def committed_files(root: Path) -> list[str]:
+    """Return the files of runs that git tracks, from the folder of the clone."""
+    return _git(root, "ls-files", "results/*/runs.jsonl").splitlines()
 
 
 def _git(root: Path, *arguments: str) -> str:
@@ -355,13 +402,17 @@ def line(proofs: Sequence[Proof], base: str, commit: str) -> str:
 
 
 @click.command()
-@click.argument("base")
+@click.argument("base", required=False)
 @click.option("--seconds", default=MAX_SECONDS, show_default=True, help="Longest run to repeat.")
 @click.option(
     "--accept-skipped", is_flag=True,
     help="Accept a model with a parameter's value whose runs all take longer than --seconds.",
 )  # fmt: skip
-def main(base: str, seconds: float, accept_skipped: bool) -> None:
+@click.option(
+    "--add-parameters", "adds", is_flag=True,
+    help="Prove nothing: add new parameters, at their defaults, to the committed runs.",
+)  # fmt: skip
+def main(base: str | None, seconds: float, accept_skipped: bool, adds: bool) -> None:
     """Prove that the models' code gives the same results as that of the commit BASE.
 
     What is proved equal is added to equal_code.jsonl. The exit code is 1 if a model is not equal,
@@ -371,6 +422,14 @@ def main(base: str, seconds: float, accept_skipped: bool) -> None:
     try:
         if root is None:
             raise UserError("run it in a clone: a proof compares two commits.")
+        if (base is None) != adds:
+            raise UserError(
+                "expected either BASE, the commit to compare with, or --add-parameters."
+            )
+        if base is None:
+            changed = sum(add_parameters(root / file) for file in committed_files(root))
+            click.echo(f"{counted(changed, 'line')} got a parameter at its default")
+            return
         check_committed(root)
         commits = [commit_of(root, name) for name in (base, "HEAD")]
         records = committed_runs(root)

@@ -70,6 +70,8 @@ Extent = Literal["every", "most", "some", "average"]
 CONTRARY: dict[Extent, Extent] = {
     "every": "some", "most": "most", "some": "every", "average": "average"
 }  # fmt: skip
+#: What a test of equivalence shows.
+Equivalence = Literal["equivalent", "different", "undecided"]
 
 
 def one_sided_p(
@@ -373,6 +375,75 @@ def paired_error(differences: Sequence[np.ndarray], margin: float = 0.0) -> floa
     if ratio > 1:
         error = abs(excess) * 2 * a / (math.sqrt(1 + 4 * a * (ratio + a)) - 1)
     return error
+
+
+def difference_margin(error: Any, dof: Any, other_error: Any, other_dof: Any) -> Any:
+    """Return half the width of the interval of 1 - 2·`ALPHA` of a difference of two means.
+
+    It is t s with s² = e₁² + e₂², where t is the quantile 1 - `ALPHA` of Student's distribution
+    with Welch's degrees of freedom, s⁴ / (e₁⁴/f₁ + e₂⁴/f₂). Arguments and value are arrays of one
+    shape, or numbers.
+
+    Parameters
+    ----------
+    error, dof
+        Standard error e₁ of the one mean, and its degrees of freedom f₁: of a mean of n runs n - 1;
+        infinite for an error that counts as known. An error of 0 has none, and that of both makes
+        a margin of 0. NaN if it is not known; then the margin is NaN, too.
+    other_error, other_dof
+        The same of the other mean, e₂ and f₂.
+
+    References
+    ----------
+    B. L. Welch, Biometrika 34 (1947).
+    """
+    from scipy.special import stdtrit
+
+    all_four = (np.asarray(number, float) for number in (error, other_error, dof, other_dof))
+    errors, dofs = np.split(np.stack(np.broadcast_arrays(*all_four)), 2)
+    variance = (errors**2).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = np.where(errors == 0, 0.0, errors**4 / dofs)
+        quantile = stdtrit(variance**2 / parts.sum(axis=0), 1 - ALPHA)
+    margin = np.where(variance == 0, 0.0, quantile * np.sqrt(variance))
+    return float(margin) if margin.ndim == 0 else margin
+
+
+def is_equivalent(difference: Any, margin: Any, tolerance: Any) -> Any:
+    """Return True where two one-sided tests show that a difference is within the tolerance.
+
+    Both tests reject at `ALPHA` just if the interval of 1 - 2·`ALPHA`, difference ± margin, lies
+    within ± tolerance. A margin of NaN shows nothing. Arguments and value are arrays of one shape,
+    or numbers.
+
+    Parameters
+    ----------
+    difference
+        Difference of two means.
+    margin
+        See `difference_margin`.
+    tolerance
+        The largest difference that does not matter.
+
+    References
+    ----------
+    D. J. Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15 (1987); D. Lakens, Social
+    Psychological and Personality Science 8 (2017).
+    """
+    # The difference of decimal fractions may exceed an equal tolerance in the last bit.
+    return np.abs(difference) + margin <= np.asarray(tolerance) * (1 + ROUNDING)
+
+
+def equivalence(difference: float, margin: float, tolerance: float) -> Equivalence:
+    """Return what the interval difference ± margin shows; see `is_equivalent`.
+
+    It is equivalent if the interval lies within ± tolerance, different if it lies outside, and
+    undecided if it has parts of both or the margin is NaN. Without a margin the difference itself
+    decides.
+    """
+    if is_equivalent(difference, margin, tolerance):
+        return "equivalent"
+    return "different" if abs(difference) - margin > tolerance else "undecided"
 
 
 def binomial_p(right: float, n: int, p: float) -> tuple[float, float]:

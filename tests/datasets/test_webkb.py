@@ -58,3 +58,15 @@ def test_pages_are_ordered_by_path_and_divided_by_university(tmp_path):
     np.testing.assert_array_equal(transfer.domains[1].X.toarray(), X[:, [0, 1, 3, 4, 5, 6, 8]])
     np.testing.assert_array_equal(transfer_truth.Y[1], truth.Y[1])
     assert [len(domain.seen) for domain in transfer.sources] == [4]
+
+
+def test_stop_words_are_kept_on_request(tmp_path):
+    made_up = {
+        f"webkb/{label}/{place}/http:^^{label}": f"{HEADER}the {label}".encode()
+        for label in webkb.CLASSES
+        for place in webkb.UNIVERSITIES
+    }
+    files = dict.fromkeys(webkb.FILES, pack_tar(tmp_path / "made-up.tar", made_up))
+    for stop_words, number in (("english", 4), ("none", 5)):
+        problem, _ = webkb.build("mtc/webkb4", files, **PLAIN, stop_words=stop_words)
+        assert problem.domains[1].X.shape == (4, number)

@@ -161,15 +161,37 @@ def test_a_verdict_counts_tolerance_noise_and_direction(difference, se, verdict)
         assert loss.verdict == expected
 
 
-def test_without_a_printed_deviation_ours_takes_its_place(tmp_path):
+def test_our_deviation_never_stands_for_a_printed_one(tmp_path):
     values = [0.79, 0.83, 0.81]
-    for printed, repeats, error in (("79.11", "", 2), ("79.11", 4, 1), ("[79.11, 0.6]", 4, 0.3)):
+    for printed, repeats, error, dof in (
+        ("79.11", "", 0, math.inf), ("79.11", 4, 0, math.inf), ("[79.11, 0.6]", 4, 0.3, 3),
+        ("[79.11, 0.6]", "", 0.6, math.inf), ("[79.11, 0.6]", 1, 0.6, math.inf),
+    ):  # fmt: skip
         text = GOOD.replace("[79.11, 0.05]", printed)
         text += f"published_repeats: {{number: {repeats}, place: p}}\n" if repeats else ""
         file = experiments.read(text, PATH)
         found = write_runs(tmp_path, file, lambda planned: values[planned.run.seed or 0])
-        assert entries(file, found)["one", "NMF"].published_error == pytest.approx(error)
-        assert entries(file, found)["one", "LG"].published_error == 0
+        cell = entries(file, found)["one", "NMF"]
+        assert cell.published_error == pytest.approx(error)
+        assert cell.published_dof == dof
+        stated = file.spec.without_deviation == ["LG"]
+        assert stated == ("[" in printed)
+
+
+def test_the_table_says_what_the_test_of_equivalence_shows(tmp_path):
+    made = runs({"LG": [0.8171], "NMF": [0.60, 0.80, 0.99]}, tmp_path)
+    table = tables.to_csv(FILE, list(entries(FILE, made).values()))
+    shown = {(line.row, line.column): line.equivalence for line in table.itertuples()}
+    assert (shown["one", "LG"], shown["one", "NMF"]) == ("equivalent", "undecided")
+
+
+def test_equivalence_needs_a_verdict_and_an_error():
+    assert judged(0.5).equivalence == "equivalent"
+    assert judged(1.5).equivalence == "different"
+    assert judged(0.5, 9.0).equivalence == "undecided"
+    assert judged(9.0, math.nan).equivalence == "undecided"  # one run of a random method
+    assert judged(math.nan).equivalence == ""
+    assert replace(judged(0.5), reason="1 of 4 runs").equivalence == ""
 
 
 def test_the_noise_of_an_average_is_that_of_its_seeds(tmp_path):
@@ -187,6 +209,7 @@ def test_the_noise_of_an_average_is_that_of_its_seeds(tmp_path):
         average = entries(file, write_runs(tmp_path, file, outcome))["average", "NMF"]
         assert average.error == pytest.approx(error, abs=1e-9)
         assert average.published_error == pytest.approx(0.25)  # independent: half of √(.3² + .4²)
+        assert average.published_dof == math.inf  # no number of repeats is stated
         assert average.tolerance == 2
         assert average.verdict == "within"
 

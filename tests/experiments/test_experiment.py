@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pytest
 from small_experiment import GOOD, PATH
 
@@ -39,13 +41,25 @@ def test_planned_runs_and_published_values():
 
 
 @pytest.mark.parametrize(
-    ("repeats", "error"), [("", 0.05), ("unstated: []", 0.0125), ("unstated: [NMF]", 0.05)]
+    ("repeats", "error"),
+    [("", (0.05, inf)), ("unstated: []", (0.0125, 15)), ("unstated: [NMF]", (0.05, inf))],
 )
 def test_a_printed_deviation_has_the_standard_error_of_the_stated_repeats(repeats, error):
     stated = f"published_repeats: {{number: 16, place: p, {repeats}}}\n" if repeats else ""
     file = read(("tolerance:", f"{stated}tolerance:"))
-    assert file.published_error("one", "NMF", 9.0) == pytest.approx(error)
-    assert file.published_error("one", "LG", float("nan")) == 0
+    assert file.published_error("one", "NMF") == pytest.approx(error)
+    assert file.published_error("one", "LG") == (0, inf)
+
+
+def test_circular_cells_are_named_by_row_and_column():
+    entries = "circular: [{columns: [LG], why: a}, {rows: [one], why: b}]\n"
+    file = read(("tolerance:", f"{entries}tolerance:"))
+    assert [entry.why for entry in file.circular("one", "LG")] == ["a", "b"]
+    assert [entry.why for entry in file.circular("one", "NMF")] == ["b"]
+    for key, name in (("rows", "ona"), ("columns", "LQ")):
+        wrong = f"circular: [{{{key}: [{name}], why: a}}]\n"
+        with pytest.raises(UserError, match=rf"unknown {key[:-1]} '{name}'"):
+            read(("tolerance:", f"{wrong}tolerance:"))
 
 
 def test_options_and_the_task_of_a_column_change_its_runs_alone():

@@ -85,6 +85,32 @@ def test_kernel_kmeans_equals_lloyd_on_the_full_gaussian_kernel(pool_tasks, sigm
     np.testing.assert_allclose(np.vstack(fit.scores), -np.vstack(expected), atol=1e-10)
 
 
+@pytest.mark.parametrize(("pool_tasks", "sigma"), [(False, 2.0), (True, 1.0)])
+def test_ncut_with_sigma_cuts_the_full_gaussian_graph(pool_tasks, sigma):
+    """The clusters are a fixed point of Yu and Shi's rotation of the dense graph's eigenvectors."""
+    problem, _ = make_clustering(seed=1)
+    fit = models.load("ncut")(problem, sigma=sigma, pool_tasks=pool_tasks, seed=3)
+    views, found = [d.X.toarray() for d in problem.domains], list(fit.scores)
+    if pool_tasks:
+        views, found = [np.vstack(views)], [np.vstack(found)]
+    for X, H in zip(views, found, strict=True):
+        W = np.exp(-np.sum((X[:, None] - X[None]) ** 2, axis=2) / (2 * sigma**2))
+        np.fill_diagonal(W, 0)
+        scale = 1 / np.sqrt(W.sum(axis=1, keepdims=True))
+        Z = scale * np.linalg.eigh(scale * W * scale.T)[1][:, -2:]
+        Z /= np.linalg.norm(Z, axis=0)
+        Z /= np.linalg.norm(Z, axis=1, keepdims=True)
+        left, _, right = np.linalg.svd(Z.T @ H)
+        assert 0 < H[:, 0].sum() < len(H)
+        np.testing.assert_array_equal((Z @ left @ right).argmax(axis=1), H.argmax(axis=1))
+
+
+def test_ncut_refuses_a_sigma_that_joins_no_documents():
+    problem, _ = make_clustering()
+    with pytest.raises(ValueError, match=r"a weight of 0; nothing to cut\. Choose a larger sigma"):
+        models.load("ncut")(problem, sigma=1e-3, seed=0)
+
+
 def test_ncut_finds_the_components_of_a_graph():
     rng = np.random.default_rng(0)
     X = np.zeros((60, 20))

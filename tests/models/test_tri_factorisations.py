@@ -22,8 +22,15 @@ from transferbench.problem import Domain, Problem
 ITERATIONS, SEED = 6, 4
 
 
-both_readings = pytest.mark.parametrize(
-    ("axis", "at"), [("columns", "update"), ("columns", "domain"), ("rows", "update")]
+readings = pytest.mark.parametrize(
+    ("axis", "at", "start"),
+    [
+        ("columns", "update", "random"),
+        ("columns", "domain", "random"),
+        ("rows", "update", "random"),
+        ("rows", "update", "plsa"),
+        ("columns", "domain", "plsa"),
+    ],
 )
 
 
@@ -43,9 +50,34 @@ def agree(got, expected: Objective):
     np.testing.assert_allclose(got.trace, expected.trace, rtol=1e-8)
 
 
-@both_readings
+def slow_plsa(X, topics, steps, seed):
+    """P(w|z), P(z|d) of Hofmann's PLSA on X (words, documents), with P(z|d,w) written out."""
+    words, documents = X.shape
+    W = columns(np.random.default_rng(seed).random((words, topics)))
+    T = np.full((documents, topics), 1 / topics)
+    for _ in range(steps):
+        joint = W[:, None] * T[None]  # (words, documents, topics)
+        total = joint.sum(axis=2, keepdims=True)
+        share = X[:, :, None] * joint / np.where(total > 0, total, 1)
+        W, T = columns(share.sum(axis=1)), rows(share.sum(axis=0))
+    return W, T
+
+
+def topics_of_words(problem, topics, steps=20):
+    """P(z|w) of PLSA on the documents of all domains, uniform for words of no document."""
+    both = np.hstack([domain.X.toarray().T for domain in problem.domains])
+    W, T = slow_plsa(both, topics, steps, SEED)
+    return rows(W * (both.sum(axis=0) / both.sum() @ T))
+
+
+def uniform(F, *names):
+    """Associations whose rows are uniform over the classes."""
+    return {name: np.full(F[name].shape, 1 / F[name].shape[1]) for name in names}
+
+
+@readings
 @pytest.mark.parametrize(("targets", "classes"), [(1, 3), (3, 2)])
-def test_dtl_equals_algorithm_1(targets, classes, axis, at):
+def test_dtl_equals_algorithm_1(targets, classes, axis, at, start):
     """Columns of U, normalised at each update, are the paper's; the others are readings."""
     problem, _ = make_problem(targets=targets, classes=classes)
     k, kappa, one = 6, 2, SUM_ONE[axis]
@@ -54,6 +86,10 @@ def test_dtl_equals_algorithm_1(targets, classes, axis, at):
     F = {"U": rng.random((m, kappa)), "H0": rng.random((kappa, classes))}
     F["H1"] = rng.random((k - kappa, classes))
     F |= {f"U{r}": rng.random((m, k - kappa)) for r in everyone} | V
+    if start == "plsa":
+        P = topics_of_words(problem, k)
+        F |= {"U": P[:, :kappa]} | {f"U{r}": P[:, kappa:] for r in everyone}
+        F |= uniform(F, "H0", "H1")
     model = Objective(F, [(1, X[r], [("U", "H0"), (f"U{r}", "H1")], f"V{r}") for r in everyone])
     now = one if at == "update" else None
     for _ in range(ITERATIONS):
@@ -68,11 +104,12 @@ def test_dtl_equals_algorithm_1(targets, classes, axis, at):
                 model.scale(rows, f"V{t}")
         model.trace.append(model.value())
     settings = {"k": k, "kappa": kappa, "normalize_U": axis, "normalize_at": at}
+    settings["start_features"] = start
     agree(fit("dtl", problem, **settings), model)
 
 
-@both_readings
-def test_mrtl_equals_algorithm_1_with_its_misprint_corrected(axis, at):
+@readings
+def test_mrtl_equals_algorithm_1_with_its_misprint_corrected(axis, at, start):
     """Columns of U, normalised after a target's updates, are the paper's. Eq. 21 omits λ."""
     problem, _ = make_problem(targets=2, classes=3)
     k1, k2, lam, one = 3, 7, 2.5, SUM_ONE[axis]
@@ -89,6 +126,13 @@ def test_mrtl_equals_algorithm_1_with_its_misprint_corrected(axis, at):
         terms += [(1, X[p], of_target, f"V{p}"), (1, X[0], of_source, "V0")]
         terms += [(lam, X[p], shared, f"V{p}")]
     F |= {"mu": rng.random((k1, 3)), "sigma": rng.random((k2 - k1, 3))}
+    if start == "plsa":
+        P = topics_of_words(problem, k2)
+        F |= {f"U{p}": P[:, :k1] for p in (1, 2)}
+        F |= {f"{name}{p}": P[:, k1:] for name in ("Ut", "Us") for p in (1, 2)}
+        F |= uniform(
+            F, "mu", "sigma", *[f"{name}{p}" for name in ("Mu", "Tt", "Ts") for p in (1, 2)]
+        )
     model = Objective(F, terms)
     for _ in range(ITERATIONS):
         for p in (1, 2):
@@ -104,20 +148,8 @@ def test_mrtl_equals_algorithm_1_with_its_misprint_corrected(axis, at):
         model.update("sigma")
         model.trace.append(model.value())
     settings = {"k1": k1, "k2": k2, "lam": lam, "normalize_U": axis, "normalize_at": at}
+    settings["start_features"] = start
     agree(fit("mrtl", problem, **settings), model)
-
-
-def slow_plsa(X, topics, steps, seed):
-    """P(w|z), P(z|d) of Hofmann's PLSA on X (words, documents), with P(z|d,w) written out."""
-    words, documents = X.shape
-    W = columns(np.random.default_rng(seed).random((words, topics)))
-    T = np.full((documents, topics), 1 / topics)
-    for _ in range(steps):
-        joint = W[:, None] * T[None]  # (words, documents, topics)
-        total = joint.sum(axis=2, keepdims=True)
-        share = X[:, :, None] * joint / np.where(total > 0, total, 1)
-        W, T = columns(share.sum(axis=1)), rows(share.sum(axis=0))
-    return W, T
 
 
 def with_gaps(seed):
@@ -141,11 +173,8 @@ def test_mtrick_and_dkt_equal_the_updates_of_their_objectives(name, setting, sta
     X, F = data(problem)
     m = len(X[0])
     if start == "plsa":
-        both = np.hstack([domain.X.toarray().T for domain in problem.domains])
-        W, T = slow_plsa(both, k, 50, SEED)
-        size = both.sum(axis=0) / both.sum()
-        W = rows(W * sum(size[d] * T[d] for d in range(len(T))))
-        F |= {"F0": W, "F1": W}
+        P = topics_of_words(problem, k, 50)
+        F |= {"F0": P, "F1": P}
     else:
         rng = np.random.default_rng(SEED)
         F |= {"F0": rng.random((m, k)), "F1": rng.random((m, k))}
@@ -196,8 +225,8 @@ def test_tritl_equals_its_authors_updates_from_old_values():
     agree(fit("tritl", problem, k1=K1, k2=K2, k3=K3), model)
 
 
-@both_readings
-def test_alternating_tritl_equals_the_updates_of_its_objective(axis, at):
+@readings
+def test_alternating_tritl_equals_the_updates_of_its_objective(axis, at, start):
     problem, _ = make_problem(targets=2)
     X, F = data(problem)
     rng, m, one = np.random.default_rng(SEED), len(X[0]), SUM_ONE[axis]
@@ -205,6 +234,11 @@ def test_alternating_tritl_equals_the_updates_of_its_objective(axis, at):
     for r in range(3):
         F |= {f"F2{r}": rng.random((m, K2)), f"F3{r}": rng.random((m, K3))}
         F |= {f"S3{r}": rng.random((K3, 2))}
+    if start == "plsa":
+        P = topics_of_words(problem, K1 + K2 + K3)
+        F |= {"F1": P[:, :K1]} | {f"F2{r}": P[:, K1 : K1 + K2] for r in range(3)}
+        F |= {f"F3{r}": P[:, K1 + K2 :] for r in range(3)}
+        F |= uniform(F, "S1", "S2", "S30", "S31", "S32")
     model = tritl(X, F)
     for _ in range(ITERATIONS):
         for t in range(3):
@@ -219,6 +253,7 @@ def test_alternating_tritl_equals_the_updates_of_its_objective(axis, at):
                 model.update(name)
         model.trace.append(model.value())
     settings = {"form": "alternating", "normalize_F": axis, "normalize_at": at}
+    settings["start_features"] = start
     agree(fit("tritl", problem, k1=K1, k2=K2, k3=K3, **settings), model)
 
 
@@ -233,17 +268,35 @@ def test_without_pooling_each_target_is_fitted_alone(name):
     assert not np.allclose(got.scores[2], fit(name, problem).scores[2])
 
 
+@pytest.mark.parametrize("name", ["dtl", "mrtl", "tritl"])
+def test_words_of_no_document_or_of_one_topic_do_not_break_the_start(name):
+    """Long documents make PLSA nearly decide; parts below float32 would become ∞."""
+    problem = with_gaps(0)
+    domains = [replace(d, views=tuple(1000 * X for X in d.views)) for d in problem.domains]
+    problem = replace(problem, domains=tuple(domains))
+    settings = {"form": "alternating"} if name == "tritl" else {}
+    settings |= {"normalize_F" if name == "tritl" else "normalize_U": "rows"}
+    settings |= {"normalize_at": "update", "start_features": "plsa", "dtype": "float32"}
+    for scores in fit(name, problem, **settings).scores:
+        total = scores.sum(axis=1)  # 0 in the documents without words
+        np.testing.assert_allclose(total[total > 0], 1, rtol=1e-5)
+        assert np.sum(total > 0) >= len(total) - 1
+
+
 #: Models, and named variants of them.
 VARIANTS = [
     ("gcmf", {}),
     ("dtl", {}),
+    ("dtl", {"start_features": "plsa"}),
     ("mtrick", {}),
     ("mtrick", {"start_features": "random"}),
     ("dkt", {}),
     ("dkt", {"start_features": "random"}),
     ("tritl", {}),
     ("tritl", {"form": "alternating"}),
+    ("tritl", {"form": "alternating", "start_features": "plsa"}),
     ("mrtl", {}),
+    ("mrtl", {"start_features": "plsa"}),
 ]
 
 

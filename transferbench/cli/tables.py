@@ -82,7 +82,8 @@ def command(settings: Settings, names: tuple[str, ...], check: bool, form: str |
         except UserError as error:  # the other experiments are still written
             errors.append(error)
     if everything and not errors and (texts := summary.texts(settings.results, known)):
-        report(use(settings.results, texts | {"audit.md": audit.page()}))
+        cells = {name: evidence.cells for name, evidence in known.items()}
+        report(use(settings.results, texts | {"audit.md": audit.page(cells)}))
     for path in changed:
         echo(f"{path}: not what its runs yield; run `transferbench tables`.", err=True)
     if errors:

@@ -7,7 +7,7 @@ line and HTML, parsed by the HTML standard: text without markup, comments, scrip
 separated at tags, and the text for browsers without frames. Pages of a task are in the order of
 their paths; some contain only a redirection and may have no feature. Features are the 2,000 words
 of highest document frequency over the universities of the task together, two letters a to z or
-more, without scikit-learn's English stop words.
+more, by default without scikit-learn's English stop words.
 """
 
 import re
@@ -18,7 +18,7 @@ import numpy as np
 
 from transferbench.data.archive import members
 from transferbench.data.problems import Counts, builder
-from transferbench.data.text import count, select
+from transferbench.data.text import StopWords, count, select
 from transferbench.datasets import originals
 
 UNIVERSITIES = ("cornell", "texas", "washington", "wisconsin")
@@ -38,7 +38,9 @@ TASKS = {
 }
 
 
-def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str, Counts]]:
+def _read(
+    task: str, files: dict[str, Path], *, stop_words: StopWords = "english"
+) -> tuple[tuple[str, ...], dict[str, Counts]]:
     split = SPLITS[task]
     texts, labels, universities = [], [], []
     for path, page in sorted(members(*files.values())):
@@ -49,7 +51,7 @@ def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str,
             labels.append(CLASSES.index(label))
             universities.append(university)
     counts, words = count(texts, "[a-z]{2,}")
-    columns = select(counts, words, stop_words="english", min_df=1, max_features=MAX_FEATURES)
+    columns = select(counts, words, stop_words=stop_words, min_df=1, max_features=MAX_FEATURES)
     y, university_of = np.array(labels), np.array(universities)
     return CLASSES, {
         domain: (

@@ -1,74 +1,55 @@
 """Audit of printed numbers: which are single runs, on how many documents, and which are copied.
 
-An accuracy of one run on n documents is k/n, so its printed digits allow few n. Of random values
-with two decimals of a per cent, n documents allow a share of about n / 10,000. If the documents of
-its rows allow the values of a column more often than by chance, the column is a single run on these
-documents. It is not if they deny more than one value in seven; fewer may be misprints. If more than
-one value in ten ends in 0, the values were printed with fewer digits, so they are copied.
+This is the GRIM test (Brown and Heathers 2017, see `grim`) for tables of accuracies. An accuracy of
+one run on n documents is k/n, so its printed digits allow few n. Of random values with two decimals
+of a per cent, n documents allow a share of about n / 10,000; from n = 10,000 on they allow every
+value, and the test has no power.
+
+The tables of our papers are judged by column, since it is not known which documents were scored. If
+the documents of its rows allow the values of a column more often than by chance, the column is a
+single run on these documents. It is not if they deny more than one value in seven; fewer may be
+misprints. If more than one value in ten ends in 0, the values were printed with fewer digits, so
+they are copied.
+
+A user's table states its documents, so each cell is judged: `audit_stated` and `CellFinding`.
 """
 
 import math
-import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
-from typing import Literal, Self
-
-import numpy as np
+from typing import Literal
 
 from transferbench import datasets, experiments
-from transferbench.errors import UserError
-from transferbench.evidence.page import Page, Section, Table, markdown, words
+from transferbench.evidence import grim
+from transferbench.evidence.frame import Cell
+from transferbench.evidence.grim import allows, chance, ends_in_zero, p_of_fits
+from transferbench.evidence.page import Block, Page, Section, Table, markdown, words
+from transferbench.evidence.printed import PrintedColumn, PrintedTable, per_cent_text
 from transferbench.experiments.experiment import Experiment
-from transferbench.userdata.documents import check_files
-from transferbench.userdata.tables import read_table
+from transferbench.messages import counted
+from transferbench.stats import ALPHA, ROUNDING
 
-#: "mean": a deviation is printed; "other": a mean (of repeats, folds or tasks), or other documents.
-Status = Literal["single run", "mean", "other", "copied", "unclear"]
+#: "mean": a deviation or several runs are stated; "other": a mean (of repeats, folds or tasks), or
+#: other documents; "possible": the stated documents allow all values, but also most random ones.
+Status = Literal["single run", "mean", "other", "copied", "possible", "unclear"]
+#: "by a half": possible if a half is rounded otherwise than C and Python do.
+CellVerdict = Literal[
+    "any value is possible", "possible", "possible by a half", "impossible", "not checked"
+]
 #: Significance level; divided by the number of sources that are tried for a column.
 LEVEL = 0.01
-#: Largest p of a column whose documents are known from the others.
+#: Largest p of a column whose documents are known, from the others or from the user.
 LIKELY = 0.05
 #: The same as LEVEL for last digits, of which every column is tested.
 COPIED_LEVEL = 0.001
-#: Rows that a finding needs.
+#: Rows that a finding needs, unless the documents are stated.
 MIN_ROWS = 3
-#: Limits of a user's file: its size, and the form of its keys, numbers of documents and values.
-MAX_BYTES = 2**24
-KEYS = ("row", "documents")
-DOCUMENTS = re.compile("[1-9][0-9]{0,5}")
-PER_CENT = re.compile(r"(100(\.0{1,4})?|[0-9]{1,2}(\.[0-9]{1,4})?)")
-
-
-@dataclass(frozen=True)
-class PrintedColumn:
-    """Printed accuracies of one method.
-
-    Parameters
-    ----------
-    name
-        Name of the method.
-    values
-        The accuracies by row, as fractions.
-    decimals
-        Number of decimals of the fractions.
-    deviations
-        Rows that have a printed standard deviation above 0.
-    fixed
-        True for a method that gives the same result in every run.
-    """
-
-    name: str
-    values: Mapping[str, float]
-    decimals: int = 4
-    deviations: frozenset[str] = frozenset()
-    fixed: bool = False
-
-    def without(self, rows: Container[str]) -> Self:
-        """Return the column without some rows."""
-        left = {row: value for row, value in self.values.items() if row not in rows}
-        return replace(self, values=left)
+#: Largest share of values that may be misprints.
+MISPRINTS = 0.15
+#: Name of the finding about all columns of a user's table together.
+ALL = "all columns"
+#: Repeats that both deviations need to be compared.
+MIN_REPEATS = 3
 
 
 @dataclass(frozen=True)
@@ -105,47 +86,6 @@ class Finding:
     like: tuple[str, ...] = ()
 
 
-@cache
-def printable(documents: int, decimals: int) -> frozenset[str]:
-    """Return k/documents in per cent for every k, as C and Python print k/n·100 and 100·k/n."""
-    digits, n = decimals - 2, documents
-    return frozenset(
-        f"{value:.{digits}f}" for k in range(n + 1) for value in (k / n * 100, 100 * k / n)
-    )
-
-
-def allows(documents: int, value: float, decimals: int) -> bool:
-    """Return True if an accuracy on this many documents can be printed as the value."""
-    return f"{value * 100:.{decimals - 2}f}" in printable(documents, decimals)
-
-
-def chance(documents: int, decimals: int) -> float:
-    """Return the share of all values with these decimals that a number of documents allows."""
-    return float(min(1.0, len(printable(documents, decimals)) / 10**decimals))
-
-
-def ends_in_zero(documents: int, decimals: int) -> float:
-    """Return the share of values that end in 0, among those that a number of documents allows."""
-    values = printable(documents, decimals)
-    return sum(value.endswith("0") for value in values) / len(values)
-
-
-def p_of_fits(fits: int, shares: Sequence[float]) -> float:
-    """Return the probability that `fits` or more of independent events occur.
-
-    Parameters
-    ----------
-    fits
-        Number of events.
-    shares
-        Probability of each event.
-    """
-    counts = np.ones(1)
-    for share in shares:
-        counts = np.convolve(counts, [1 - share, share])
-    return float(counts[fits:].sum())
-
-
 def audit(
     columns: Iterable[PrintedColumn],
     sizes: Mapping[str, Mapping[str, int]],
@@ -165,20 +105,7 @@ def audit(
     others
         Columns of other tables, to find columns with the same values.
     """
-    findings, left = [], []
-    for column in columns:
-        short, shares = [], []
-        for row, value in column.values.items():
-            if round(value * 10**column.decimals) % 10 == 0:
-                short.append(row)
-            # Of values of unknown documents, one in ten ends in 0.
-            tried = [of_rows[row] for of_rows in sizes.values() if row in of_rows]
-            shares.append(max([0.1, *(ends_in_zero(n, column.decimals) for n in tried)]))
-        p = p_of_fits(len(short), shares)
-        if len(short) >= MIN_ROWS and p <= COPIED_LEVEL:
-            findings.append(Finding(column.name, "copied", tuple(short), "a digit less", p=p))
-            column = column.without(short)
-        left.append(column)
+    findings, left = _copied(columns, sizes)
     known = list(others)
     while columns := [column for column in left if column.values]:
         source = _best_source(columns, sizes)
@@ -191,6 +118,27 @@ def audit(
                 findings.append(_judge(column, of_rows, source, documents, same))
         left = [column.without(rows or column.values) for column in columns]
     return findings
+
+
+def _copied(
+    columns: Iterable[PrintedColumn], sizes: Mapping[str, Mapping[str, int]]
+) -> tuple[list[Finding], list[PrintedColumn]]:
+    """Return findings about values with fewer digits, and the columns without them."""
+    findings, left = [], []
+    for column in columns:
+        short, shares = [], []
+        for row, value in column.values.items():
+            if round(value * 10**column.decimals) % 10 == 0:
+                short.append(row)
+            # Of values of unknown documents, one in ten ends in 0.
+            tried = [of_rows[row] for of_rows in sizes.values() if row in of_rows]
+            shares.append(max([0.1, *(ends_in_zero(n, column.decimals) for n in tried)]))
+        p = p_of_fits(len(short), shares)
+        if len(short) >= MIN_ROWS and p <= COPIED_LEVEL and column.decimals > 2:
+            findings.append(Finding(column.name, "copied", tuple(short), "a digit less", p=p))
+            column = column.without(short)
+        left.append(column)
+    return findings, left
 
 
 def _best_source(columns: Sequence[PrintedColumn], sizes: Mapping[str, Mapping[str, int]]) -> str:
@@ -240,7 +188,7 @@ def _judge(
     shares = [chance(documents[row], column.decimals) for row in values]
     p = p_of_fits(len(values) - len(denied), shares)
     status: Status = "other"
-    if len(denied) <= 0.15 * len(values):
+    if len(denied) <= MISPRINTS * len(values):
         status = "single run" if len(values) >= MIN_ROWS and p <= LIKELY else "unclear"
     used = {row: documents[row] for row in values}
     return Finding(column.name, status, tuple(values), source, used, denied, p, same)
@@ -252,57 +200,201 @@ def _equal(values: Mapping[str, float], others: Mapping[str, float]) -> bool:
     return len(shared) >= MIN_ROWS and all(abs(values[r] - others[r]) < 1e-9 for r in shared)
 
 
+@dataclass(frozen=True)
+class CellFinding:
+    """What the digits of one printed accuracy allow.
+
+    Parameters
+    ----------
+    row, column
+        Labels of the cell.
+    printed
+        Value and deviation in per cent, as they are printed.
+    documents
+        Number of scored documents; None if it is not known.
+    runs
+        Number of runs that the value is the mean of; None if it is a mean of an unknown number.
+    verdict
+        The conclusion about the value.
+    correct
+        Smallest and largest number of correct documents, over all runs; None if there is none.
+    share
+        Share of all values with these digits that the documents and runs allow.
+    nearest
+        Next lower and next higher possible values, if this one is impossible.
+    deviation
+        The conclusion about the deviation; empty without one.
+    """
+
+    row: str
+    column: str
+    printed: str
+    documents: int | None
+    runs: int | None
+    verdict: CellVerdict
+    correct: tuple[int, int] | None = None
+    share: float = math.nan
+    nearest: tuple[str, ...] = ()
+    deviation: str = ""
+
+
+def cell_finding(
+    column: PrintedColumn, row: str, documents: int | None, runs: int | None
+) -> CellFinding:
+    """Return what the digits of a printed accuracy allow.
+
+    Parameters
+    ----------
+    column
+        The column.
+    row
+        The row of the value.
+    documents
+        Number of scored documents in each run; None if it is not known.
+    runs
+        Stated number of runs that the value is the mean of; None if it is not stated. Then a value
+        without a deviation is taken as that of one run.
+    """
+    units, decimals = column.units(row)
+    spread = column.spreads.get(row)
+    text = per_cent_text(units, decimals) + (f" ± {per_cent_text(*spread)}" if spread else "")
+    if runs is None and row not in column.deviations:
+        runs = 1
+    deviation = ""
+    if spread and spread[0] and runs is None:
+        deviation = "not checked: number of runs not stated"
+        if (spread[0] - 0.5) / 10 ** spread[1] > (
+            most := grim.largest_deviation((units, decimals))
+        ):
+            deviation = f"too large: at most {most * 100:.2f} for any number of runs"
+    elif spread and documents and runs and (runs > 1 or spread[0]):
+        deviation = _deviation_text(documents, runs, (units, decimals), spread)
+    if documents is None or runs is None:
+        return CellFinding(
+            row, column.name, text, documents, runs, "not checked", deviation=deviation
+        )
+    n = documents * runs
+    correct, share = grim.correct(n, units, decimals), grim.chance_of_halves(n, decimals)
+    verdict: CellVerdict = "any value is possible" if share >= 1 else "possible"
+    nearest: tuple[str, ...] = ()
+    if not correct:
+        verdict = "impossible"
+        near = grim.nearest(n, units, decimals)
+        nearest = tuple(per_cent_text(value, decimals) for value in near)
+    elif not any(
+        f"{value:.{decimals - 2}f}" == per_cent_text(units, decimals)
+        for k in {correct[0], correct[-1]}
+        for value in (k / n * 100, 100 * k / n)
+    ):
+        verdict = "possible by a half"
+    counts = (correct[0], correct[-1]) if correct else None
+    return CellFinding(
+        row, column.name, text, documents, runs, verdict, counts, share, nearest, deviation
+    )
+
+
+def _deviation_text(
+    documents: int, runs: int, mean: tuple[int, int], spread: tuple[int, int]
+) -> str:
+    """Return the conclusion about a deviation, in words."""
+    fit = grim.fit_deviation(documents, runs, mean, spread)
+    words_of_verdicts = {
+        "possible": "possible",
+        "too large": f"too large: at most {fit.high * 100:.{spread[1] - 1}f} of {runs} runs",
+        "too small": f"too small: at least {fit.low * 100:.{spread[1] - 1}f} of {runs} runs",
+        "impossible": f"impossible: no {runs} runs give it",
+        "one run": "impossible: one run has no deviation",
+        "mean": "of an impossible mean",
+    }
+    return words_of_verdicts[fit.verdict]
+
+
+def audit_stated(table: PrintedTable) -> tuple[list[Finding], list[CellFinding]]:
+    """Return the findings about the columns and the cells of a table that states its documents.
+
+    A column is a single run (or a mean of the stated runs) if its documents allow its values, and
+    as many random values with probability of at most LIKELY. It is "possible" if this is likelier:
+    many documents allow most values, so digits cannot decide. The last finding is about all columns
+    together.
+
+    Parameters
+    ----------
+    table
+        The table.
+    """
+    findings, left = _copied(table.columns, {"stated": table.documents})
+    cells = [
+        cell_finding(column, row, table.documents[row], table.runs.get(row))
+        for column in table.columns
+        for row in column.values
+    ]
+    judged = {column.name: set(column.values) for column in left}
+    of_columns = [
+        [cell for cell in cells if cell.column == name and cell.row in rows]
+        for name, rows in judged.items()
+    ]
+    findings += [_judge_cells(each[0].column, each) for each in of_columns if each]
+    together = [cell for each in of_columns for cell in each]
+    if len(table.columns) > 1 and together:
+        findings.append(_judge_cells(ALL, together))
+    return findings, cells
+
+
+def _judge_cells(name: str, cells: Sequence[CellFinding]) -> Finding:
+    """Return the finding about cells whose documents are stated."""
+
+    def label(cell: CellFinding) -> str:
+        return cell.row if cell.column == name else f"{cell.column}, {cell.row}"
+
+    checked = [cell for cell in cells if cell.verdict != "not checked"]
+    if not checked:
+        return Finding(
+            name, "mean", tuple(map(label, cells)), "a deviation without runs is printed"
+        )
+    denied = tuple(label(cell) for cell in checked if cell.verdict == "impossible")
+    p = p_of_fits(len(checked) - len(denied), [cell.share for cell in checked])
+    source = "stated"
+    if all(cell.verdict == "any value is possible" for cell in checked):
+        source = "stated: any value is possible"
+    status: Status = "other"
+    if len(denied) <= MISPRINTS * len(checked):
+        several = any(cell.runs != 1 for cell in checked)
+        status = "unclear" if denied else "possible"
+        # Columns together may be of several papers, so they need more.
+        if p <= (LEVEL if name == ALL else LIKELY):
+            status = "mean" if several else "single run"
+    documents = {cell.row: cell.documents for cell in checked if cell.documents}
+    return Finding(name, status, tuple(map(label, checked)), source, documents, denied, p)
+
+
 def printed(experiment: Experiment) -> list[PrintedColumn]:
     """Return the accuracies that an experiment's paper prints, by method."""
     spec, scale = experiment.spec, 100 if experiment.spec.unit == "percent" else 1
     columns: dict[str, dict[str, float]] = {}
-    deviations: dict[str, set[str]] = {}
+    deviations: dict[str, dict[str, float]] = {}
     for row in spec.published:
         for name in spec.published[row] if experiment.metric(row) == "accuracy" else ():
             mean, std = experiment.published(row, name) or (math.nan, None)
             columns.setdefault(name, {})[row] = mean / scale
-            if std:  # a deviation of 0 is of equal runs: the value is that of a single one
-                deviations.setdefault(name, set()).add(row)
+            if std is not None:
+                deviations.setdefault(name, {})[row] = std / scale
     decimals = 4 if scale == 100 else 3
     fixed = {planned.column for planned in experiment.runs(1) if planned.run.seed is None}
     return [
-        PrintedColumn(name, values, decimals, frozenset(deviations.get(name, ())), name in fixed)
+        PrintedColumn(
+            name,
+            values,
+            decimals,
+            # A deviation of 0 is of equal runs: the value is that of a single one.
+            frozenset(row for row, std in deviations.get(name, {}).items() if std),
+            name in fixed,
+            spreads={
+                row: (round(std * 10**decimals), decimals)
+                for row, std in deviations.get(name, {}).items()
+            },
+        )
         for name, values in columns.items()
     ]
-
-
-def read_columns(path: Path) -> tuple[list[PrintedColumn], dict[str, int]]:
-    """Return the columns of a user's table, and the documents by row.
-
-    Raises
-    ------
-    UserError
-        If the table has another form than `transferbench audit` describes; with the line.
-    """
-    check_files([path], MAX_BYTES)
-    documents: dict[str, int] = {}
-    methods: dict[str, dict[str, str]] = {}
-    frame = read_table(path).astype(str)
-    frame.columns = [c.casefold() if c.casefold() in KEYS else c for c in frame]
-    if not frame.columns.is_unique:
-        raise UserError(f"{path}:1: expected row, documents and each method once.")
-    for line, values in frame.to_dict("index").items():
-        row, number = values.pop("row", ""), values.pop("documents", "")
-        texts = {name: text.strip() for name, text in values.items() if text.strip()}
-        known = DOCUMENTS.fullmatch(number) and row not in documents
-        if not (known and row and all(map(PER_CENT.fullmatch, texts.values()))):
-            form = "row (each once), documents (1 to 999,999) and per cent of each method"
-            raise UserError(f"{path}:{line}: expected {form}, with at most 4 decimals.")
-        documents[row] = int(number)
-        for name, text in texts.items():
-            methods.setdefault(name, {})[row] = text
-    if not methods:
-        raise UserError(f"{path}: no per cent in it; expected a column for each method.")
-    digits = max(len(t.partition(".")[2]) for texts in methods.values() for t in texts.values())
-    return [
-        PrintedColumn(name, {row: float(text) / 100 for row, text in texts.items()}, digits + 2)
-        for name, texts in methods.items()
-    ], documents
 
 
 def documents_by_form(experiment: Experiment) -> dict[str, dict[str, int]]:
@@ -343,6 +435,37 @@ def findings(names: Iterable[str] = ()) -> dict[str, list[Finding]]:
     return by_table
 
 
+def published_cells(name: str, findings: Iterable[Finding]) -> list[CellFinding]:
+    """Return what the digits of each accuracy of a published table allow.
+
+    The documents are those that a finding about the row names, as columns share their documents,
+    else those of the only form of its task.
+    Values without a deviation are taken as single runs; those with one are means of the repeats
+    that the paper states.
+
+    Parameters
+    ----------
+    name
+        Name of the experiment.
+    findings
+        The findings about its columns.
+    """
+    experiment = experiments.load(name)
+    of_forms = documents_by_form(experiment).values()
+    repeats = experiment.compared.published_repeats
+    found = {row: n for finding in findings for row, n in (finding.documents or {}).items()}
+    cells = []
+    for column in printed(experiment):
+        stated = repeats.number if repeats and column.name not in repeats.unstated else None
+        for row in column.values:
+            forms = {of_rows[row] for of_rows in of_forms if row in of_rows}
+            only = next(iter(forms)) if len(forms) == 1 else None
+            documents = found.get(row, only)
+            runs = stated if row in column.spreads else None
+            cells.append(cell_finding(column, row, documents, runs))
+    return cells
+
+
 def findings_table(name: str, findings: Iterable[Finding]) -> Table:
     """Return findings as a table."""
     rows = []
@@ -358,12 +481,140 @@ def findings_table(name: str, findings: Iterable[Finding]) -> Table:
     return Table(f"{name}: audit of the printed accuracies", heads, rows)
 
 
-def page() -> str:
-    """Return the page of all published tables in Markdown."""
+def cells_table(name: str, cells: Iterable[CellFinding]) -> Table:
+    """Return findings about cells as a table."""
+    rows = []
+    for cell in cells:
+        low, high = cell.correct or (0, 0)
+        k = f"{low}" if low == high else f"{low}–{high}"
+        nearest = f"; nearest {' and '.join(cell.nearest)}" if cell.nearest else ""
+        rows.append([
+            cell.row,
+            cell.column,
+            cell.printed,
+            f"{cell.documents or ''}",
+            f"{cell.runs or ''}",
+            f"k = {k}" if cell.correct else "",
+            cell.verdict + nearest,
+            "" if math.isnan(cell.share) else f"{cell.share:.2g}",
+            cell.deviation,
+        ])  # fmt: skip
+    heads = ["row", "column", "printed", "documents", "runs", "correct documents", "the value is",
+             "chance", "the deviation is"]  # fmt: skip
+    if not any(cell.deviation for cell in cells):
+        heads, rows = heads[:-1], [row[:-1] for row in rows]
+    return Table(f"{name}: audit of each printed accuracy", heads, rows)
+
+
+def compared_deviations(known: Mapping[str, Sequence[Cell]]) -> Section | None:
+    """Return printed deviations beside ours, as a section of the page; None if there are none.
+
+    The ratio of the variances is tested by a two-sided F test, with the value of the printed
+    deviation that is nearest to ours among those that are printed so. p is corrected for all
+    tests (Holm). Only cells of at least MIN_REPEATS stated and MIN_REPEATS finished runs count.
+
+    Parameters
+    ----------
+    known
+        Cells of each experiment with runs.
+    """
+    from scipy.stats import f
+
+    tested: list[tuple[float, list[str]]] = []
+    equal = 0  # cells whose runs all gave the same result, of which F is not defined
+    for name in (name for names in experiments.papers().values() for name in names):
+        for cell in known.get(name, ()):
+            spec = experiments.load(name).spec
+            repeats = spec.published_repeats
+            if (
+                cell.column not in spec.published.get(cell.row, ())
+                or math.isnan(cell.published_std + cell.std)
+                or not repeats
+                or cell.column in repeats.unstated
+                or min(repeats.number, cell.runs) < MIN_REPEATS
+            ):
+                continue
+            if cell.std < ROUNDING:
+                equal += 1
+                continue
+            digits = 2 if spec.unit == "percent" else 3
+            half = 0.5 / 10**digits
+            theirs = min(max(cell.std, cell.published_std - half), cell.published_std + half)
+            ratio, freedom = (cell.std / theirs) ** 2, (cell.runs - 1, repeats.number - 1)
+            p = min(1.0, 2 * min(f.sf(ratio, *freedom), f.cdf(ratio, *freedom)))
+            text = [name, cell.row, cell.column, f"{cell.published_std:.{digits}f}",
+                    f"{repeats.number}", f"{cell.std:.{digits}f}", f"{cell.runs}"]  # fmt: skip
+            times = cell.std / cell.published_std if cell.published_std else math.inf
+            tested.append((p, [*text, f"{times:.2g}" if times < math.inf else "∞"]))
+    if not tested:
+        return None
+    order = sorted(range(len(tested)), key=lambda i: tested[i][0])
+    corrected, largest = [0.0] * len(tested), 0.0
+    for rank, i in enumerate(order):
+        largest = max(largest, min(1.0, (len(tested) - rank) * tested[i][0]))
+        corrected[i] = largest
+    differ = [i for i, p in enumerate(corrected) if p <= ALPHA]
+    rows = [[*tested[i][1], f"{corrected[i]:.1g}"] for i in differ]
+    smaller = sum(float(row[5]) > float(row[3]) for row in rows)
+    count = (
+        f"{len(tested)} cells are tested; {counted(len(rows), 'cell')} "
+        f"{'differs' if len(rows) == 1 else 'differ'}: in {smaller} the printed deviation is "
+        f"smaller than ours, in {len(rows) - smaller} larger. In {equal} more cells all our runs "
+        "are equal."
+    )
+    heads = ["table", "row", "column", "printed", "repeats", "ours", "runs", "ours / printed",
+             "p"]  # fmt: skip
+    table = Table("Printed deviations that differ from ours", heads, rows)
+    blocks: list[Block] = [words("deviations"), count, *[table] * bool(rows)]
+    return Section("Printed deviations beside ours", blocks)
+
+
+def misfits(of_tables: Mapping[str, Sequence[Finding]]) -> Section | None:
+    """Return printed deviations that do not fit their means, as a section; None without any tested.
+
+    Parameters
+    ----------
+    of_tables
+        Findings about columns by table.
+    """
+    cells = [
+        (name, cell)
+        for name, findings in of_tables.items()
+        for cell in published_cells(name, findings)
+        if cell.deviation and not cell.deviation.startswith("not checked")
+    ]
+    if not cells:
+        return None
+    rows = [
+        [name, cell.row, cell.column, cell.printed, f"{cell.documents or ''}", cell.deviation]
+        for name, cell in cells
+        if cell.deviation != "possible"
+    ]
+    of_means = sum(cell.verdict == "impossible" for _, cell in cells)
+    heads = ["table", "row", "column", "printed", "documents", "the deviation is"]
+    counts = (
+        f"{len(cells)} printed deviations of accuracies are tested; {len(rows)} do not fit. Of "
+        f"{of_means} the mean itself is impossible, so it is of other documents or repeats."
+    )
+    table = Table("Printed deviations that do not fit", heads, rows)
+    blocks: list[Block] = [words("grimmer"), counts, *[table] * bool(rows)]
+    return Section("Do printed deviations fit their means?", blocks)
+
+
+def page(known: Mapping[str, Sequence[Cell]] | None = None) -> str:
+    """Return the page of all published tables in Markdown.
+
+    Parameters
+    ----------
+    known
+        Cells of each experiment with runs, for the comparison of deviations.
+    """
+    of_tables = findings()
     sections = [
         Section(name, [findings_table(name, of_table)])
-        for name, of_table in findings().items()
+        for name, of_table in of_tables.items()
         if of_table
     ]
     title = "what the digits of printed accuracies say"
-    return markdown(Page("Audit", title, [words("audit"), *sections]))
+    further = filter(None, (misfits(of_tables), compared_deviations(known or {})))
+    return markdown(Page("Audit", title, [words("audit"), *sections, *further]))

@@ -181,6 +181,13 @@ def describe_cell(experiment: Experiment, cell: Cell) -> dict[str, str]:
     verdict = ", ".join(filter(None, (cell.verdict, cell.reason)))
     if not math.isnan(cell.difference + cell.tolerance):
         verdict += f", {cell.difference:+.2f}; tolerance ±{cell.tolerance:.3g}"
+    equivalence = ""
+    if cell.equivalence:
+        low, high = (cell.difference + sign * cell.margin for sign in (-1, 1))
+        interval = "one run shows no error" if math.isnan(low) else f"{low:+.2f} to {high:+.2f}"
+        equivalence = f"equivalence {cell.equivalence}, 90 % interval of the difference: {interval}"
+        if math.isnan(cell.published_std):
+            equivalence += "; print states no deviation: its number is compared as it stands"
     seconds = [record.seconds for record in cell.records if record.seconds is not None]
     peaks = [record.peak_mib for record in cell.records if record.peak_mib is not None]
     took = f"{fmean(seconds):.3g} s a fit" if seconds else ""
@@ -194,6 +201,7 @@ def describe_cell(experiment: Experiment, cell: Cell) -> dict[str, str]:
         "ours": f"{ours}, {cell.metric}, {cell.runs} of {cell.planned} runs",
         "paper": f"{printed}; {paper.title}, {paper.venue}, {paper.place}",
         "verdict": "" if spec.figure else verdict,
+        "test": "" if spec.figure else equivalence,
         "again": command(record.run for record in cell.records),
         "setting": ", ".join(f"{n}={value}" for n, value in cell.records[0].run.params.items()),
         "chosen": cell.setting,

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
-from transferbench import models
+from transferbench import models, stats
 from transferbench.errors import UserError, unknown
 from transferbench.experiments.experiment import Experiment
 from transferbench.measures import COSTS, LOWER_IS_BETTER, MEASURES
@@ -73,7 +73,9 @@ class Cell:
         Standard error of the mean over the seeds; 0 for a deterministic method, NaN for a single
         run of a random one.
     published_error
-        Standard error of the published value; without a printed deviation, computed from ours.
+        Standard error of the published value; 0 without a printed deviation.
+    published_dof
+        Its degrees of freedom; infinite if the number of repeats is not stated.
     reason
         Why too few runs finished.
     by_seed
@@ -100,6 +102,7 @@ class Cell:
     tolerance: float = math.nan
     error: float = math.nan
     published_error: float = 0.0
+    published_dof: float = math.inf
     reason: str = ""
     by_seed: Mapping[int | None, float] = field(default_factory=dict)
     variance: float = math.nan
@@ -134,6 +137,22 @@ class Cell:
             return "close"
         ahead = self.difference < 0 if self.metric in LOWER_IS_BETTER else self.difference > 0
         return "better" if ahead else "worse"
+
+    @property
+    def margin(self) -> float:
+        """Half the width of the 90 per cent interval of the difference; see `stats`.
+
+        It is 0 if neither side has an error, and NaN for a single run of a random method.
+        """
+        both = self.error, self.runs - 1, self.published_error, self.published_dof
+        return float(stats.difference_margin(*both))
+
+    @property
+    def equivalence(self) -> stats.Equivalence | Literal[""]:
+        """Whether ours and the published value are equivalent; empty without a verdict on them."""
+        if self.verdict in ("", "unavailable"):
+            return ""
+        return stats.equivalence(self.difference, self.margin, self.tolerance)
 
 
 def no_runs(results: Path) -> UserError:
@@ -326,6 +345,7 @@ def _cell(
     values, planned = [*by_seed.values()], len(records)
     finite = bool(values) and all(map(math.isfinite, values))
     published, published_std = experiment.published(row, column) or (math.nan, None)
+    published_error, published_dof = experiment.published_error(row, column)
     lost = [r for r in records.values() if r.status not in ("done", "missing")]
     lost.sort(key=lambda record: record.status != "unavailable")
     reason = f"{lost[0].status}: {lost[0].reason}" if lost else ""
@@ -346,7 +366,8 @@ def _cell(
         published_std=math.nan if published_std is None else published_std,
         tolerance=math.nan if experiment.spec.figure else experiment.tolerance(row),
         error=standard_error(by_seed),
-        published_error=experiment.published_error(row, column, std),
+        published_error=published_error,
+        published_dof=published_dof,
         reason=reason,
         by_seed=by_seed,
         variance=fmean(variances) if variances else math.nan,

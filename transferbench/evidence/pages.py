@@ -120,8 +120,16 @@ class Evidence:
         return [
             *claims.identical(self.experiment, self.cells),
             *tables.choices(self.experiment, self.cells_and_averages),
+            *self.counted_apart,
             *self.experiment.spec.notes,
         ]
+
+    @property
+    def counted_apart(self) -> list[str]:
+        """Sentences on cells that the totals count apart: circular ones, and other data."""
+        spec = self.experiment.spec
+        sentences = [words("circular", entry) for entry in spec.circular]
+        return sentences + [words("data_differ", spec)] * bool(spec.data_differ)
 
     @cached_property
     def regrets(self) -> pd.DataFrame:
@@ -210,7 +218,7 @@ class Evidence:
         ]
         if compared.tolerance:
             legend: list[Block] = [
-                words("verdicts", compared.published_repeats, spec.control_of),
+                words("verdicts", compared, spec.control_of),
                 [words("within", tolerance) for tolerance in compared.tolerance],
             ]
             blocks.append(Section("Verdicts", legend, folded=True))

@@ -1,4 +1,4 @@
-"""Summary of how far the papers reproduce: verdicts, chance, order of the methods, claims."""
+"""Summary of how far the papers reproduce: equivalence, chance, order of the methods, claims."""
 
 import json
 import math
@@ -9,12 +9,12 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Literal, Self, get_args
 
-import numpy as np
 import pandas as pd
 
 from transferbench import experiments
 from transferbench.choose.evidence import ADVISED, ANY, RECOMMENDED, WHERE
 from transferbench.evidence import labels, regret, tables
+from transferbench.evidence.chance import Chance, Place
 from transferbench.evidence.claims import Outcome
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.page import (
@@ -32,19 +32,77 @@ from transferbench.evidence.page import (
 )
 from transferbench.evidence.pages import Evidence
 from transferbench.evidence.regret import ELSEWHERE
+from transferbench.experiments.schema import Schema
 from transferbench.measures import LOWER_IS_BETTER
 
 NAMES = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "LNKMTC, LSKMTC", "himls": "HiMLS"}
-#: Shuffled tables for the number that chance gives.
-SHUFFLES = 1000
 #: The regrets that recommendations quote, relative to the folder of results.
 REGRETS = "../transferbench/choose/regrets.json"
 #: In the README of the project, before and after the table in short.
 MARK = "<!-- by transferbench tables -->"
-HEADS = (
-    "paper", "cells", *MARKS.values(), "= and ≈ by chance", "median difference, points",
-    "rank correlation", "paper's method best: print", "ours", *OUTCOMES.values(),
+#: Of the table in short, and of those in full.
+SHORT_HEADS = (
+    "paper", "numbers compared", "equivalent, as written (by chance, p)", "different", "undecided",
+    "equivalent, as we read it (by chance, p)", "its method is best: in print", "here", "claims",
 )  # fmt: skip
+HEADS = (
+    "paper", "cells", "unavailable", "equivalent (by chance, p)", "different", "undecided",
+    "equivalent at half the tolerance", "at twice", "circular: equivalent",
+    "without circular cells (by chance, p)", "median difference, points", "rank correlation",
+    "its method is best: in print", "here",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Number:
+    """A printed number, and the values of ours that are compared with it.
+
+    Parameters
+    ----------
+    evidence
+        Evidence of its experiment.
+    values
+        Cells by column: the written one, then each of its readings.
+    declared
+        The column that counts as read: the reading that the experiment declares, if any.
+    """
+
+    evidence: Evidence
+    values: Mapping[str, Cell]
+    declared: str
+
+    @property
+    def written(self) -> Cell:
+        """The cell of the written column."""
+        return next(iter(self.values.values()))
+
+    def shown(self, declared: bool) -> Cell:
+        """Return the cell as read or as written, under the name of the written column."""
+        cell = self.values[self.declared] if declared else self.written
+        return replace(cell, column=self.written.column)
+
+    def circular(self, declared: bool) -> bool:
+        """Return True if the number helped to set what it is compared with."""
+        column = self.declared if declared else self.written.column
+        return bool(self.evidence.experiment.circular(self.written.row, column))
+
+    def place(self, with_choice: bool, declared: bool) -> Place:
+        """Return what `chance` needs.
+
+        Parameters
+        ----------
+        with_choice
+            True if a reading is chosen in each order, False to keep the one shown.
+        declared
+            See `shown`.
+        """
+        shown, row = self.shown(declared), self.written.row
+        if not with_choice:
+            return Place(shown.column, shown, {shown.column: shown})
+        readings = self.values.keys() - {shown.column}
+        entries = [e for name in readings for e in self.evidence.experiment.circular(row, name)]
+        chosen_on = any(not readings.isdisjoint(entry.columns) for entry in entries)
+        return Place(shown.column, shown, self.values, chosen_on)
 
 
 @dataclass(frozen=True)
@@ -73,18 +131,6 @@ class Group:
                 cells.setdefault(getattr(cell, key), []).append(cell)
         return cells
 
-    def by_chance(self) -> float:
-        """Return how many cells agree, on average, if a row's printed values are shuffled."""
-        random, total = np.random.default_rng(0), 0.0
-        for cells in self.by("row").values():
-            printed = np.array([(cell.published, cell.published_error) for cell in cells])
-            orders = random.permuted(np.tile(np.arange(len(cells)), (SHUFFLES, 1)), axis=1)
-            values, errors = np.moveaxis(printed[orders], -1, 0)
-            ours = np.array([(cell.mean, cell.error, cell.tolerance) for cell in cells]).T
-            allowed = np.maximum(ours[2], 2 * np.hypot(np.nan_to_num(ours[1]), errors))
-            total += float((np.abs(ours[0] - values) <= allowed).sum()) / SHUFFLES
-        return total
-
     def correlation(self) -> float:
         """Return Spearman's correlation of the methods' means; NaN for fewer than three."""
         from scipy.stats import spearmanr
@@ -112,30 +158,67 @@ class Group:
         return wins[0], wins[1], rows
 
 
-def groups(evidence: Evidence, declared: bool) -> list[Group]:
-    """Return the judged cells of an experiment by measure.
+def numbers(evidence: Evidence) -> list[Number]:
+    """Return the printed numbers of an experiment, see `tables.judged`."""
+    spec = evidence.experiment.spec
+    cells = {(cell.row, cell.column): cell for cell in evidence.cells_and_averages}
+    declared = {spec.columns[name].reading_of: name for name in spec.declared}
+    found = []
+    for cell in tables.judged(evidence.experiment, evidence.cells_and_averages):
+        labels = [n for n, column in spec.columns.items() if column.reading_of == cell.column]
+        readings = {name: cells[cell.row, name] for name in labels if (cell.row, name) in cells}
+        values = {cell.column: cell} | readings
+        shown = declared.get(cell.column, "")
+        found.append(Number(evidence, values, shown if shown in values else cell.column))
+    return found
+
+
+def groups(printed: Sequence[Number], declared: bool) -> list[Group]:
+    """Return the judged cells by experiment and measure.
 
     Parameters
     ----------
-    evidence
-        Evidence of the experiment.
+    printed
+        The printed numbers.
     declared
-        True to replace a cell by that of the reading that the experiment declares, if any.
+        True to show a number beside the reading that its experiment declares, if any.
 
     Returns
     -------
     list of Group
-        A group for each measure.
+        A group for each experiment and measure.
     """
-    spec = evidence.experiment.spec
-    readings = {spec.columns[n].reading_of: n for n in spec.declared} if declared else {}
-    cells = {(cell.row, cell.column): cell for cell in evidence.cells_and_averages}
-    by_measure: dict[str, list[Cell]] = {}
-    for cell in tables.judged(evidence.experiment, evidence.cells_and_averages):
-        shown = cells.get((cell.row, readings.get(cell.column, cell.column)), cell)
-        by_measure.setdefault(cell.metric, []).append(replace(shown, column=cell.column))
-    points = 1.0 if spec.unit == "percent" else 100.0
-    return [Group(of_measure, spec.proposed, points) for of_measure in by_measure.values()]
+    found: dict[tuple[str, str], tuple[Schema, list[Cell]]] = {}
+    for number in printed:
+        experiment, cell = number.evidence.experiment, number.shown(declared)
+        key = experiment.name, cell.metric
+        found.setdefault(key, (experiment.spec, []))[1].append(cell)
+    return [
+        Group(cells, spec.proposed, 1.0 if spec.unit == "percent" else 100.0)
+        for spec, cells in found.values()
+    ]
+
+
+def chance(label: str, printed: Sequence[Number], declared: bool, with_choice: bool) -> Chance:
+    """Return the number of equivalent cells, and those of random orders of the printed numbers.
+
+    Parameters
+    ----------
+    label
+        The paper.
+    printed
+        Its printed numbers. Orders are within rows, of those that have a value of ours.
+    declared, with_choice
+        See `Number.place`.
+    """
+    rows: dict[tuple[str, str], list[Number]] = {}
+    for number in printed:
+        if not number.shown(declared).reason:
+            key = number.evidence.experiment.name, number.written.row
+            rows.setdefault(key, []).append(number)
+    equivalent = sum(n.shown(declared).equivalence == "equivalent" for n in printed)
+    places = [[n.place(with_choice, declared) for n in row] for row in rows.values()]
+    return Chance.from_rows(label, equivalent, places)
 
 
 @dataclass(frozen=True)
@@ -146,10 +229,14 @@ class Totals:
     ----------
     label
         The paper.
-    verdicts
-        Numbers of cells by verdict.
-    by_chance
-        Number of cells that agree if printed values are shuffled, see `Group.by_chance`.
+    cells
+        The judged cells.
+    equivalent
+        How many are equivalent, and how many would be by chance.
+    confirmed
+        The same for cells that are not circular.
+    circular
+        Number of the circular cells, and how many of them are equivalent.
     median
         Median difference in points; NaN without a cell of ours.
     correlation
@@ -163,8 +250,10 @@ class Totals:
     """
 
     label: str
-    verdicts: Counter[str]
-    by_chance: float
+    cells: Sequence[Cell]
+    equivalent: Chance
+    confirmed: Chance
+    circular: tuple[int, int]
     median: float
     correlation: float
     best_printed: int
@@ -173,67 +262,107 @@ class Totals:
     outcomes: Counter[Outcome]
 
     @classmethod
-    def from_groups(cls, label: str, groups: Sequence[Group], outcomes: Counter[Outcome]) -> Self:
-        """Return the totals of judged cells and of claims."""
+    def from_numbers(
+        cls,
+        label: str,
+        printed: Sequence[Number],
+        declared: bool,
+        outcomes: Counter[Outcome],
+        parts: Sequence[Self] = (),
+    ) -> Self:
+        """Return the totals of printed numbers and of claims.
+
+        Parameters
+        ----------
+        label
+            The paper.
+        printed
+            Its printed numbers.
+        declared
+            See `groups`.
+        outcomes
+            Numbers of its claims.
+        parts
+            Totals that these are the sum of, if known.
+        """
+        of_measures = groups(printed, declared)
+        shown = [cell for group in of_measures for cell in group.cells]
         distances = [
             abs(cell.difference) * group.percent
-            for group in groups
+            for group in of_measures
             for cell in group.cells
             if not cell.reason
         ]
-        correlations = [c for group in groups if not math.isnan(c := group.correlation())]
-        best = [group.best() for group in groups]
-        printed, ours, rows = (sum(of_group[i] for of_group in best) for i in range(3))
+        correlations = [c for group in of_measures if not math.isnan(c := group.correlation())]
+        best = [group.best() for group in of_measures]
+        best_printed, best_ours, rows = (sum(of_group[i] for of_group in best) for i in range(3))
+        circular = [n.shown(declared) for n in printed if n.circular(declared)]
+        if parts:
+            first, *others = parts
+            equivalent = sum((part.equivalent for part in others), first.equivalent)
+            confirmed = sum((part.confirmed for part in others), first.confirmed)
+        else:
+            equivalent = chance(label, printed, declared, with_choice=declared)
+            not_circular = [n for n in printed if not n.circular(declared)]
+            confirmed = chance(label, not_circular, declared, with_choice=False)
         return cls(
-            label,
-            Counter(cell.verdict for group in groups for cell in group.cells),
-            sum(group.by_chance() for group in groups),
+            label, shown, equivalent, confirmed,
+            (len(circular), sum(cell.equivalence == "equivalent" for cell in circular)),
             median(distances) if distances else math.nan,
             fmean(correlations) if correlations else math.nan,
-            printed, ours, rows, outcomes,
+            best_printed, best_ours, rows, outcomes,
         )  # fmt: skip
 
     @property
-    def available(self) -> str:
+    def available(self) -> int:
         """The number of cells with a value of ours."""
-        return f"{self.verdicts.total() - self.verdicts['unavailable']}"
+        return sum(not cell.reason for cell in self.cells)
+
+    def count(self, result: str) -> str:
+        """Return the number of cells with this result of the test of equivalence."""
+        return f"{sum(cell.equivalence == result for cell in self.cells)}"
+
+    def at(self, factor: float) -> str:
+        """Return the number of equivalent cells at a multiple of the tolerance."""
+        shown = [cell for cell in self.cells if not cell.reason]
+        scaled = (replace(cell, tolerance=factor * cell.tolerance) for cell in shown)
+        return f"{sum(cell.equivalence == 'equivalent' for cell in scaled)}"
 
     @property
-    def agree(self) -> Value:
-        """The number of cells that agree, in brackets what chance gives."""
-        return Value(f"{self.verdicts['within'] + self.verdicts['close']} ({self.by_chance:.0f})")
-
-    @property
-    def distance(self) -> list[Value]:
-        """The median difference, the rank correlation, and the rows where its method is best."""
-        return [
-            Value("" if math.isnan(self.median) else f"{self.median:.1f}"),
-            Value("" if math.isnan(self.correlation) else f"{self.correlation:.2f}"),
-            Value(f"{self.best_printed} of {self.rows}"),
-            Value(f"{self.best_ours} of {self.rows}"),
-        ]
+    def best(self) -> list[Value]:
+        """The rows where its method is best, in print and in ours."""
+        return [Value(f"{n} of {self.rows}") for n in (self.best_printed, self.best_ours)]
 
     @property
     def claims(self) -> Value:
         """The number of claims with each outcome."""
         counts = (f"{self.outcomes[name]}\u00a0{OUTCOMES[name]}" for name in get_args(Outcome))
-        return Value(" ".join(counts))
+        return Value(" ".join(counts) if self.outcomes else "")
 
     @property
     def row(self) -> TableRow:
-        """The row of `totals_table`."""
+        """The row of a table with HEADS."""
+        n_circular, circular = self.circular
+        without = f"{self.confirmed.observed} of {self.available - n_circular} "
         return [
             self.label,
-            f"{self.verdicts.total()}",
-            *(f"{self.verdicts[verdict]}" for verdict in MARKS),
-            f"{self.by_chance:.0f}",
-            *self.distance,
-            *(f"{self.outcomes[outcome]}" for outcome in get_args(Outcome)),
+            f"{len(self.cells)}",
+            f"{len(self.cells) - self.available}",
+            Value(f"{self.equivalent}"),
+            self.count("different"),
+            self.count("undecided"),
+            self.at(1 / 2),
+            self.at(2),
+            Value(f"{circular} of {n_circular}" if n_circular else ""),
+            Value(without + self.confirmed.in_brackets),
+            Value("" if math.isnan(self.median) else f"{self.median:.1f}"),
+            Value("" if math.isnan(self.correlation) else f"{self.correlation:.2f}"),
+            *self.best,
         ]
 
 
 def totals(results: Mapping[str, Sequence[Evidence]], declared: bool) -> list[Totals]:
-    """Return the totals of each paper, then those of all.
+    """Return the totals of each paper, those of all, and those of tables on other data.
 
     Parameters
     ----------
@@ -241,22 +370,27 @@ def totals(results: Mapping[str, Sequence[Evidence]], declared: bool) -> list[To
         Evidence of each paper's tables, by short name of the paper.
     declared
         See `groups`.
+
+    Returns
+    -------
+    list of Totals
+        The totals of all count no table with `data_differ`. Claims count with their paper.
     """
-    of_papers, every = list[Totals](), list[Group]()
-    outcomes = Counter[Outcome]()
+    of_papers, on_other_data = list[Totals](), list[Totals]()
+    every, outcomes = list[Number](), Counter[Outcome]()
     for paper, evidences in results.items():
-        judged = [group for evidence in evidences for group in groups(evidence, declared)]
+        label, printed = NAMES.get(paper, paper), [n for e in evidences for n in numbers(e)]
+        apart = [n for n in printed if n.evidence.experiment.spec.data_differ]
+        counted = [n for n in printed if not n.evidence.experiment.spec.data_differ]
         claims = Counter(r.outcome for e in evidences for r in e.results if not r.claim.by_us)
-        of_papers.append(Totals.from_groups(NAMES.get(paper, paper), judged, claims))
-        every += judged
+        of_papers.append(Totals.from_numbers(label, counted, declared, claims))
+        if apart:
+            label = f"{label}: data differ"
+            on_other_data.append(Totals.from_numbers(label, apart, declared, Counter()))
+        every += counted
         outcomes += claims
-    return [*of_papers, Totals.from_groups("all", every, outcomes)]
-
-
-def totals_table(title: str, lines: Sequence[Totals]) -> Table:
-    """Return the table of `totals`, whose last line is that of all papers."""
-    *rows, last = [line.row for line in lines]
-    return Table(title, HEADS, rows, [last])
+    together = Totals.from_numbers("all", every, declared, outcomes, of_papers)
+    return [*of_papers, together, *on_other_data]
 
 
 def blocks(known: Mapping[str, Evidence]) -> list[Block]:
@@ -270,7 +404,7 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
     Returns
     -------
     list of Block
-        A sentence, the table in short, and both tables in full; empty without a published table.
+        A sentence, the table in short, and what it is made of; empty without a published table.
     """
     papers = {
         paper: evidences
@@ -281,21 +415,43 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
         return []
     written, read = (totals(papers, declared) for declared in (False, True))
     rows: list[TableRow] = [
-        [one.label, one.available, one.agree, *one.distance, one.claims, other.agree]
+        [
+            one.label, f"{one.available}", Value(f"{one.equivalent}"), one.count("different"),
+            one.count("undecided"), Value(f"{other.equivalent}"), *one.best, one.claims,
+        ]
         for one, other in zip(written, read, strict=True)
+    ]  # fmt: skip
+    signs: list[TableRow] = [
+        [one.label, *(f"{sum(c.verdict == verdict for c in way.cells)}"
+                      for way in (one, other) for verdict in MARKS)]
+        for one, other in zip(written, read, strict=True)
+    ]  # fmt: skip
+    n = len(papers)
+    heads = ["paper", *MARKS.values(), *(f"as read: {mark}" for mark in MARKS.values())]
+    counted_apart = [
+        f"{evidence.experiment.name}: {sentence}"
+        for evidences in papers.values()
+        for evidence in evidences
+        for sentence in evidence.counted_apart
     ]
-    heads = ["paper", "numbers compared", "agree, as written", "median difference, points",
-             "rank correlation", "its method is best: in print", "here", "claims",
-             "agree, as we read it"]  # fmt: skip
-    as_written = totals_table("as the papers are written", written)
-    as_read = totals_table("as we read the papers", read)
-    *_, printed, ours = written[-1].distance
+    as_written = Table("as the papers are written", HEADS, *_body_and_foot(written, n))
+    as_read = Table("as we read the papers", HEADS, *_body_and_foot(read, n))
     return [
-        words("summary", written[-1].available, written[-1].agree, read[-1].agree, printed, ours),
-        Table("How far the papers reproduce", heads, rows),
+        words("equivalence"),
+        Table("How far the papers reproduce", SHORT_HEADS, rows[:n], rows[n:]),
         Section("As the papers are written", [words("totals"), as_written], folded=True),
         Section("As we read the papers", [words("declared"), as_read], folded=True),
+        Section(
+            "Signs", [words("signs"), Table("Signs", heads, signs[:n], signs[n:])], folded=True
+        ),
+        Section("Counted apart", [counted_apart], folded=True),
     ]
+
+
+def _body_and_foot(lines: Sequence[Totals], n: int) -> tuple[list[TableRow], list[TableRow]]:
+    """Return the rows of the n papers, and those below."""
+    rows = [line.row for line in lines]
+    return rows[:n], rows[n:]
 
 
 def texts(results: Path, known: Mapping[str, Evidence]) -> dict[str, str]:
@@ -323,8 +479,10 @@ def texts(results: Path, known: Mapping[str, Evidence]) -> dict[str, str]:
     readme = results.parent / "README.md"
     if readme.is_file() and MARK in (text := readme.read_text(encoding="utf-8")):
         before, _, after = text.split(MARK)
+        sentence = next(block for block in short_and_full if isinstance(block, str))
         short = next(block for block in short_and_full if isinstance(block, Table))
-        files["../README.md"] = f"{before}{MARK}\n{table_text(short)}\n{MARK}{after}"
+        text = f"{sentence}\n\n{table_text(short)}"
+        files["../README.md"] = f"{before}{MARK}\n{text}\n{MARK}{after}"
     regrets = known_regrets(known)
     if regrets and (results / REGRETS).is_file():
         files[REGRETS] = json.dumps(regrets, indent=2) + "\n"

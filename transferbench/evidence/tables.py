@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from statistics import fmean
 
+import numpy as np
 import pandas as pd
 
 from transferbench.evidence.frame import Cell, parameter, standard_error, table_columns
@@ -25,7 +26,7 @@ CSV_COLUMNS = {
     "row": "row", "column": "column", "mean": "ours", "std": "std", "runs": "runs",
     "planned": "planned", "published": "published", "published_std": "published_std",
     "difference": "difference", "se": "se", "tolerance": "tolerance",
-    "verdict": "verdict", "reason": "reason", "setting": "chosen",
+    "verdict": "verdict", "equivalence": "equivalence", "reason": "reason", "setting": "chosen",
 }  # fmt: skip
 
 
@@ -56,17 +57,21 @@ def _average(experiment: Experiment, label: str, cells: Sequence[Cell]) -> Cell:
     seeds = set.intersection(*(set(c.by_seed) for c in cells))
     of_seeds = {seed: fmean(c.by_seed[seed] for c in cells) for seed in seeds}
     lost = next((cell for cell in cells if cell.reason), None)
+    errors = np.array([cell.published_error for cell in cells])
+    # Welch and Satterthwaite: infinite if no error has finite degrees of freedom.
+    parts = (errors**4 / np.array([cell.published_dof for cell in cells])).sum()
     return Cell(
         row=label,
         column=cells[0].column,
         metric=cells[0].metric,
         mean=fmean(c.mean for c in cells),
-        runs=min(cell.runs for cell in cells),
+        runs=len(seeds),
         planned=max(cell.planned for cell in cells),
         published=fmean(c.published for c in cells),
         tolerance=fmean(c.tolerance for c in cells),
         error=standard_error(of_seeds),
-        published_error=math.hypot(*(c.published_error for c in cells)) / len(cells),
+        published_error=math.hypot(*errors) / len(cells),
+        published_dof=float((errors**2).sum() ** 2 / parts) if parts else math.inf,
         reason=f"{lost.row} is unavailable" if lost else "",
     )
 

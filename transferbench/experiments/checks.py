@@ -152,6 +152,9 @@ def validate(data: Any, lines: LineMap) -> Schema:
         errors.expect(spec.candidates, message, "regret")
     for key in ("proposed", "declared"):
         errors.check_known("column", getattr(spec, key), spec.columns, key)
+    for i, entry in enumerate(spec.circular):
+        errors.check_known("row", entry.rows, spec.rows, "circular", i, "rows")
+        errors.check_known("column", entry.columns, spec.columns, "circular", i, "columns")
     if spec.by_labels:
         errors.check_known("column", [spec.by_labels], spec.columns, "by_labels")
         _check_by_labels(spec, errors)

@@ -9,7 +9,7 @@ from pathlib import Path
 from transferbench import experiments, tasks
 from transferbench.experiments import plan
 from transferbench.experiments.plan import PlannedRun
-from transferbench.experiments.schema import Schema
+from transferbench.experiments.schema import Circular, Schema
 from transferbench.measures import COSTS
 from transferbench.runs.record import Run
 
@@ -120,30 +120,42 @@ class Experiment:
         value = self.compared.published.get(read_row or row, {}).get(self.read_column(column))
         return value if value is None or isinstance(value, tuple) else (value, None)
 
-    def published_error(self, row: str, column: str, ours: float) -> float:
-        """Return the standard error of a printed mean.
+    def published_error(self, row: str, column: str) -> tuple[float, float]:
+        """Return the standard error of a printed mean, and its degrees of freedom.
 
         Parameters
         ----------
         row, column
             Labels of the cell.
-        ours
-            Our standard deviation, in place of one that is not printed; NaN counts as 0.
 
         Returns
         -------
-        float
-            Without a stated number of repeats the printed value is a single run.
+        tuple of float
+            Without a printed deviation, the number is compared as it stands: its error is 0. If the
+            number of repeats is not stated, or one, a printed deviation counts as that of a single
+            run, and as known: its degrees of freedom are infinite.
         """
         published = self.published(row, column)
-        if published is None:
-            return 0.0
-        std = published[1]
-        if std is None:
-            std = 0.0 if math.isnan(ours) else ours
+        if published is None or not published[1]:
+            return 0.0, math.inf
         repeats = self.compared.published_repeats
-        stated = repeats is not None and self.read_column(column) not in repeats.unstated
-        return std / math.sqrt(repeats.number if repeats and stated else 1)
+        if repeats is None or self.read_column(column) in repeats.unstated:
+            return published[1], math.inf
+        return published[1] / math.sqrt(repeats.number), repeats.number - 1 or math.inf
+
+    def circular(self, row: str, column: str) -> list[Circular]:
+        """Return the entries of `circular` that a cell is named by.
+
+        Parameters
+        ----------
+        row, column
+            Labels of the cell; for the cell of a reading, its own column.
+        """
+        return [
+            entry
+            for entry in self.spec.circular
+            if row in (entry.rows or [row]) and column in (entry.columns or [column])
+        ]
 
     def read_column(self, column: str) -> str:
         """Return the column of which this is a second reading, or the column itself."""

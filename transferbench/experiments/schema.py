@@ -248,6 +248,28 @@ class Repeats(StrictModel):
     unstated: tuple[str, ...] = ()
 
 
+class Circular(StrictModel):
+    """Published cells whose values helped to set what is compared with them.
+
+    The totals count such cells, and say how many they are. A cell of a reading counts so only
+    where the totals show that reading.
+
+    Parameters
+    ----------
+    rows
+        Their rows; by default all.
+    columns
+        Their columns, or readings; by default all. A reading that is named here was chosen on these
+        rows. The totals repeat this choice on shuffled values.
+    why
+        What was set by them: a tolerance, a form of the data, or a reading.
+    """
+
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    why: str
+
+
 class Limit(StrictModel):
     """Limits of a run.
 
@@ -556,6 +578,11 @@ class Schema(StrictModel):
         Columns of the methods that the paper proposes.
     declared
         Columns with `reading_of` that count in the totals "as we read the papers".
+    circular
+        Published cells whose values set a tolerance, a form of the data or a reading.
+    data_differ
+        Why the data of this table are not those of the paper, if nobody has them. The totals count
+        such a table on a line of its own.
     published
         Printed values by row and column: a mean, or a mean and its standard deviation.
     published_repeats
@@ -594,6 +621,8 @@ class Schema(StrictModel):
     control_of: str = ""
     proposed: tuple[str, ...] = ()
     declared: tuple[str, ...] = ()
+    circular: tuple[Circular, ...] = ()
+    data_differ: str = ""
     published: dict[str, dict[str, Published]] = Field(default_factory=dict)
     published_repeats: Repeats | None = None
     tolerance: Annotated[tuple[Tolerance, ...], ONE_OR_MORE] = ()
@@ -625,6 +654,21 @@ class Schema(StrictModel):
         """Return the keys of a row in the file, which are shared by the row's variants."""
         values = "".join(f", {value}" for value in self.rows[row].variant.values())
         return "rows", row.removesuffix(values)
+
+    @property
+    def printed_columns(self) -> list[str]:
+        """The columns with a printed value."""
+        return [n for n in self.columns if any(n in row for row in self.published.values())]
+
+    @property
+    def without_deviation(self) -> list[str]:
+        """The columns with a printed value without a deviation."""
+        printed = self.published.values()
+        return [
+            name
+            for name in self.printed_columns
+            if any(name in row and not isinstance(row[name], tuple) for row in printed)
+        ]
 
     @property
     def value_unit(self) -> Unit:

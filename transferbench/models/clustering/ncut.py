@@ -2,11 +2,12 @@
 
     min over partitions A_1 … A_c  Σ_j cut(A_j, rest) / volume(A_j)
 
-Volumes and cuts are in the cosine graph of the p nearest documents. scikit-learn's
-SpectralClustering solves the relaxed problem by the smallest eigenvectors of the normalised
-Laplacian, and rotates them to discrete clusters (Yu, Shi, ICCV 2003). NCut of Gu, Li, Han, AAAI
-2011, and with `pool_tasks`, where the graph also joins documents of different tasks, their All
-NCut. The paper does not name its graph.
+Volumes and cuts are in the cosine graph of the p nearest documents, or, with `sigma`, in the graph
+that joins all documents with the weights exp(−‖x_i − x_j‖² / 2σ²), as Shi and Malik do.
+scikit-learn's SpectralClustering solves the relaxed problem by the smallest eigenvectors of the
+normalised Laplacian, and rotates them to discrete clusters (Yu, Shi, ICCV 2003). NCut of Gu, Li,
+Han, AAAI 2011, and with `pool_tasks`, where the graph also joins documents of different tasks,
+their All NCut. The paper does not name its graph.
 """
 
 import warnings
@@ -16,7 +17,7 @@ import scipy.sparse as sp
 
 from transferbench.core.graph import Search, cosine_graph
 from transferbench.models.clustering._shared import clusters_fit, document_groups
-from transferbench.parameters import Count
+from transferbench.parameters import Count, Positive
 from transferbench.problem import Fit, Problem
 
 
@@ -26,6 +27,7 @@ def fit(
     p: Count = 10,
     pool_tasks: bool = False,
     search: Search = "auto",
+    sigma: Positive | None = None,
     seed: int,
 ) -> Fit:
     """Fit NCut.
@@ -38,6 +40,9 @@ def fit(
         Cluster the documents of all tasks as those of one.
     search
         How nearest documents are found; "auto" is exact up to 50,000 of them.
+    sigma
+        σ: width of the Gaussian weights that join all documents; memory grows with the square of
+        their number. None: the graph of the p nearest.
 
     Returns
     -------
@@ -47,7 +52,7 @@ def fit(
     Raises
     ------
     ValueError
-        Unless there are more documents than clusters, some of which share a feature.
+        Unless there are more documents than clusters, and the graph has an edge.
     """
     from sklearn.cluster import SpectralClustering
 
@@ -62,14 +67,28 @@ def fit(
         cut = SpectralClustering(
             c, affinity="precomputed", assign_labels="discretize", random_state=seed
         )
-        graph = cosine_graph(X, p, search=search)
-        graphs.append(graph)
-        if not graph.W.nnz:
-            raise ValueError(f"{problem.name}: no two documents share a feature; nothing to cut.")
+        if sigma is None:
+            graph = cosine_graph(X, p, search=search)
+            graphs.append(graph)
+            W = sp.csr_matrix(graph.W)  # scikit-learn rejects csr_array here
+            if not graph.W.nnz:
+                raise ValueError(
+                    f"{problem.name}: no two documents share a feature; nothing to cut."
+                )
+        else:
+            X = X.astype(np.float64)
+            square = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+            distance = square[:, None] + square - 2 * (X @ X.T).toarray()
+            W = np.exp(-np.maximum(distance, 0) / (2 * sigma**2))
+            np.fill_diagonal(W, 0)
+            if not W.any():
+                raise ValueError(
+                    f"{problem.name}: sigma = {sigma:g} gives every pair of documents a weight of "
+                    "0; nothing to cut. Choose a larger sigma."
+                )
         with warnings.catch_warnings():
             # Expected: a document graph often has several components, and cutting between them is
             # correct.
             warnings.filterwarnings("ignore", message="Graph is not fully connected")
-            W = sp.csr_matrix(graph.W)  # scikit-learn rejects csr_array here
             scores.append(np.eye(c)[cut.fit(W).labels_])
     return clusters_fit(problem, scores, graphs)

@@ -25,12 +25,16 @@ from transferbench.problem import Fit, Problem, Watch
 
 #: Start of V in targets: probabilities of logistic regression, or its 0/1 decisions.
 Start = Literal["probabilities", "decisions"]
-#: Start of feature clusters F: topics of PLSA, or random positive values.
+#: Start of feature clusters (F or U): topics of PLSA, or random positive values.
 StartFeatures = Literal["plsa", "random"]
 
 #: Least start of V in unlabelled documents: the precision of the regression's float32. Smaller
 #: probabilities are rounded to 0, which multiplicative updates cannot change.
 LEAST_START = float(np.finfo(np.float32).eps)
+
+#: Least start of P(word, topic). Multiplicative updates cannot change 0, and one over the sum of
+#: smaller values would overflow in float32 when rows are scaled.
+LEAST_JOINT = 1e-30
 
 #: Steps of PLSA in the authors' code of MTrick.
 PLSA_STEPS = 50
@@ -121,6 +125,25 @@ def word_topics(
     by_document, words, _ = plsa([X], topics, max_iter=max_iter, seed=seed)
     size = np.asarray(X.sum(axis=1)).ravel()
     return words, size @ by_document / (size.sum() or 1.0)
+
+
+def topics_of_words(problem: Problem, topics: int, *, seed: int) -> np.ndarray:
+    """Return P(topic | word) (m, topics) of PLSA on the documents of all domains.
+
+    It takes 20 steps of EM. P(word, topic) is at least `LEAST_JOINT`: so words of no document are
+    uniform, and a word has a part, however small, in each group of topics.
+
+    Parameters
+    ----------
+    problem
+        A transfer problem.
+    topics
+        Number of topics.
+    seed
+        Of the start.
+    """
+    words, shares = word_topics(problem, topics, seed=seed)
+    return scale_to_one(np.maximum(words * shares, LEAST_JOINT), "rows")
 
 
 def fit_each_target(

@@ -19,6 +19,12 @@ Departures from the paper: the second part of V's numerator has the factor λ, w
 requires and eq. 21 omits; V starts at the probabilities of logistic regression; several sources are
 allowed. The paper does not say how X is normalised; here it is as in DTL, on which MRTL is based.
 
+The paper does not say where U and Θ start. Here they start at random positive values.
+start_features = "plsa" is another reading, the start of the published code of related methods:
+every [U, U_t] and [U, U_s] at P(topic | word) of PLSA on the documents of all domains, as in
+MTrick's code, after 20 steps of EM, as in TriTL's, and every Θ at 1/c, as in both. The first k₁
+topics are common, the others of one domain. `mrtl-table2` has both starts.
+
 An extension of the paper: a labelled document of a target has a fixed row of V_p, its label.
 Weights of labels only enter the regression that gives the start.
 
@@ -33,7 +39,12 @@ import numpy as np
 from transferbench.core.nmtf import NMTF, Factor, Term
 from transferbench.core.priors import class_priors
 from transferbench.core.scale import Normalize, NormalizeAt, sum_one
-from transferbench.models.transfer._shared import Start, label_factors
+from transferbench.models.transfer._shared import (
+    Start,
+    StartFeatures,
+    label_factors,
+    topics_of_words,
+)
 from transferbench.parameters import Count, Positive, Precision, Prior, Weight
 from transferbench.problem import Fit, Problem, Watch
 
@@ -49,6 +60,7 @@ def fit(
     max_iter: Count = 100,
     C: Positive = 1.0,
     start: Start = "probabilities",
+    start_features: StartFeatures = "random",
     prior: Prior = "equal",
     dtype: Precision = "float32",
     seed: int,
@@ -74,6 +86,8 @@ def fit(
         Inverse regularisation of the logistic regression that gives the start.
     start
         V starts at the probabilities or the decisions of that regression.
+    start_features
+        Start of every U, topics of PLSA or random; see the module's docstring.
     prior
         Shares of the classes in the targets, see `class_priors`.
     dtype
@@ -101,17 +115,24 @@ def fit(
     sources = [(X, Y) for X, Y in data if Y.fixed]
     k_own = k2 - k1  # feature clusters of one domain
 
-    def clusters(k: int) -> Factor:
-        return Factor(rng.random((m, k)), normalize=normalize_U)
+    topics = topics_of_words(problem, k2, seed=seed) if start_features == "plsa" else None
+
+    def clusters(common: bool) -> Factor:
+        if topics is None:
+            value = rng.random((m, k1 if common else k_own))
+        else:
+            value = topics[:, :k1] if common else topics[:, k1:]
+        return Factor(value, normalize=normalize_U)
 
     def association(k: int) -> Factor:
-        return Factor(rng.random((k, c)))
+        return Factor(rng.random((k, c)) if topics is None else np.full((k, c), 1 / c))
 
     targets = []
     for X, V in data:
         if not V.fixed:
-            U, Ut, Θp, Θt = clusters(k1), clusters(k_own), association(k1), association(k_own)
-            of_sources = [(clusters(k_own), association(k_own)) for _ in sources]
+            U, Ut = clusters(common=True), clusters(common=False)
+            Θp, Θt = association(k1), association(k_own)
+            of_sources = [(clusters(common=False), association(k_own)) for _ in sources]
             targets.append((X, V, U, Ut, Θp, Θt, of_sources))
     Θμ, Θσ = association(k1), association(k_own)
     terms = []

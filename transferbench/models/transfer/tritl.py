@@ -24,8 +24,10 @@ The published code starts G_τ at random and has the start above as a comment; P
 early here.
 
 The form "alternating" is the usual one of such models: X divided by its sum, random F and S,
-G_τ = P, and updates in turn, domain by domain. The experiment mrtl-table2 has both. With rows of F
-that sum to one the objective may rise.
+G_τ = P, and updates in turn, domain by domain. With start_features = "plsa" it starts all F at
+P(topic | word) of PLSA, as MTrick's code does, after the 20 steps above, and all S at 1/c; the
+topics are F¹, F²_τ and F³_τ in this order. The authors' form does not depend on start_features. The
+experiment mrtl-table2 has all three. With rows of F that sum to one the objective may rise.
 
 An extension of the paper: a labelled document of a target has a fixed row of G_τ, its label.
 Weights of labels only enter the regression that gives the start.
@@ -37,7 +39,14 @@ import numpy as np
 
 from transferbench.core.nmtf import NMTF, Factor, Term
 from transferbench.core.scale import Normalize, NormalizeAt, rows_sum_one, sum_one
-from transferbench.models.transfer._shared import Start, fit_each_target, label_factors, word_topics
+from transferbench.models.transfer._shared import (
+    Start,
+    StartFeatures,
+    fit_each_target,
+    label_factors,
+    topics_of_words,
+    word_topics,
+)
 from transferbench.parameters import Count, CountOrZero, Positive, Precision
 from transferbench.problem import Fit, Problem, Watch
 
@@ -53,6 +62,7 @@ def fit(
     max_iter: Count = 100,
     C: Positive = 1.0,
     start: Start = "probabilities",
+    start_features: StartFeatures = "random",
     form: Form = "authors",
     normalize_F: Normalize = "columns",
     normalize_at: NormalizeAt = "domain",
@@ -73,6 +83,9 @@ def fit(
         Inverse regularisation of the logistic regression that gives the start.
     start
         G (P in the authors' form) starts at the probabilities or the decisions of that regression.
+    start_features
+        Start of F in the alternating form, topics of PLSA or random; see the module's docstring.
+        The authors' form has its own.
     form
         Scale of X, start and order of updates, see the module's docstring.
     normalize_F
@@ -103,7 +116,8 @@ def fit(
                     G.value = mixed if keep is None else np.where(keep[:, None], G.value, mixed)
         else:
             scale = sum_one
-            shared, by_domain = _random(problem, (k1, k2, k3), seed)
+            begin = _topics_of_words if start_features == "plsa" else _random
+            shared, by_domain = begin(problem, (k1, k2, k3), seed)
         F1, S1, S2 = shared
         terms = [
             Term(scale(domain.X), G, ((F1, S1), (F2, S2), (F3, S3)))
@@ -147,6 +161,20 @@ def _topics(problem: Problem, ks: tuple[int, int, int], seed: int) -> Factors:
     shared = Factor(topics[:, :k1]), uniform(k1, c, c), uniform(k2, c, c)
     F2 = topics[:, k1 : k1 + k2]
     return shared, [(Factor(F2), uniform(m, k3, m), uniform(k3, c, c)) for _ in problem.domains]
+
+
+def _topics_of_words(problem: Problem, ks: tuple[int, int, int], seed: int) -> Factors:
+    """Return a start of F at P(topic | word) of PLSA, the topics in order, and of S at 1/c."""
+    k1, k2, k3 = ks
+    c = len(problem.classes)
+    topics = topics_of_words(problem, max(1, k1 + k2 + k3), seed=seed)
+    F1, F2, F3, _ = np.split(topics, [k1, k1 + k2, k1 + k2 + k3], axis=1)
+
+    def association(k: int) -> Factor:
+        return Factor(np.full((k, c), 1 / c))
+
+    shared = Factor(F1), association(k1), association(k2)
+    return shared, [(Factor(F2), Factor(F3), association(k3)) for _ in problem.domains]
 
 
 def _random(problem: Problem, ks: tuple[int, int, int], seed: int) -> Factors:
