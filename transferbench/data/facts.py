@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from transferbench.problem import Family, Problem, Truth
 
 #: Values of two builds are equal if they differ by at most these shares: libraries round
-#: differently, and dense float32, as embeddings and topics are, is computed with fewer digits. Fifty
-#: steps of PLSA on rcv1/subset2 differ by 3e-7 between two processors.
+#: differently, and dense float32, as embeddings and topics are, is computed with fewer digits.
+#: Fifty steps of PLSA on rcv1/subset2 differ by 3e-7 between two processors.
 ROUNDING, SINGLE_ROUNDING = 1e-11, 1e-6
 #: An odd number near 2^64 divided by the golden ratio: its multiples are spread evenly.
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
