@@ -202,7 +202,7 @@ def _equal(values: Mapping[str, float], others: Mapping[str, float]) -> bool:
 
 @dataclass(frozen=True)
 class CellFinding:
-    """What the digits of one printed accuracy allow.
+    """One printed accuracy, and the numbers of documents that its digits allow.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How many printed numbers are equivalent to ours by chance.
+"""Number of printed numbers that are equivalent to ours by chance.
 
 The printed numbers of each row of a table are put in random order, each with its deviation. Ours
 stay. Permutations give the p of the number of equivalent cells; derangements, in which no number
@@ -67,11 +67,11 @@ class Chance:
         """Return the numbers for the rows of one paper, whose label is the seed."""
         random = np.random.default_rng(list(label.encode()))
 
-        def permutations(n: int) -> np.ndarray:
-            return random.permuted(np.tile(np.arange(n), (ORDERS, 1)), axis=1)
+        def permutations(n: int, orders: int = ORDERS) -> np.ndarray:
+            return random.permuted(np.tile(np.arange(n), (orders, 1)), axis=1)
 
         def derangements(n: int) -> np.ndarray:
-            drawn: np.ndarray = random.permuted(np.tile(np.arange(n), (DRAWN * ORDERS, 1)), axis=1)
+            drawn = permutations(n, DRAWN * ORDERS)
             moved: np.ndarray = drawn[(drawn != np.arange(n)).all(axis=1) | (n == 1)]
             return moved[:ORDERS]
 

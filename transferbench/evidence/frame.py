@@ -154,7 +154,7 @@ class Cell:
 
     @property
     def equivalence(self) -> stats.Equivalence | Literal[""]:
-        """Whether ours and the published value are equivalent; empty without a verdict on them."""
+        """The result of the test against the published value; empty without a verdict."""
         if self.verdict in ("", "unavailable"):
             return ""
         return stats.equivalence(self.difference, self.margin, self.tolerance)

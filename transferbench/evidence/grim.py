@@ -111,7 +111,7 @@ def nearest(documents: int, units: int, decimals: int) -> list[int]:
 
 @dataclass(frozen=True)
 class DeviationFit:
-    """Whether a printed deviation fits its mean.
+    """A printed deviation, compared with those that its mean allows.
 
     Parameters
     ----------
