@@ -353,7 +353,7 @@ def _cell(
     for point in points:
         scored.setdefault(point.repeat, []).append(point)
     by_seed = {seed: fmean(o.value for o in domains) for seed, domains in scored.items()}
-    # Domains share no documents; seeds share all of them.
+    # Domains share no documents; seeds share all of them, and splits some.
     variances = [
         fmean(_variance(experiment, o) for o in domains) / len(domains)
         for domains in scored.values()

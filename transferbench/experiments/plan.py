@@ -63,7 +63,7 @@ def runs(spec: Schema, repeats: int | None = None) -> Iterator[PlannedRun]:
             numbers = range(repeats or spec.repeats) if random or over_splits else (None,)
             for x, params in settings[name]:
                 for number in numbers:
-                    drawn = task.with_options({"split": number}) if over_splits and number else task
+                    drawn = task.with_options({"split": number}) if over_splits else task
                     seed = number if random else None
                     run = Run(drawn, column.model, params, seed, curves and not column.control)
                     yield PlannedRun(label, name, x, run, number)
