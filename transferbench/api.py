@@ -264,6 +264,7 @@ def results(name: str) -> DataFrame:
     - chosen: True if the table shows this setting.
     - domain: the scored domain; empty if the run did not finish.
     - measure, value: in the table's unit; NaN if the run did not finish.
+    - repeat: the seed, or the split of an experiment that repeats over splits.
     - status: done, failed, crashed, timeout, memory, unavailable, missing (not run), or
       outdated (of other data or code than the newest runs).
     - reason: why the run did not finish.

@@ -34,8 +34,9 @@ def test_the_command_of_every_cell_runs_its_cells(name, monkeypatch):
     known = experiments.names()  # the folder is not listed again for each of thousands of commands
     monkeypatch.setattr(experiments, "names", lambda: known)
     planned: dict = {}
-    for row, column, x, cell in experiments.load(name).runs():
-        planned.setdefault((row, column, x, cell.identity[2]), []).append(cell)
+    for row, column, x, cell, _ in experiments.load(name).runs():
+        key = (row, column, x, str(cell.task), cell.identity[2])
+        planned.setdefault(key, []).append(cell)
     for cells in planned.values():
         program, verb, *arguments = shlex.split(explaining.command(cells))
         assert (program, verb) == ("transferbench", "run")
@@ -52,6 +53,15 @@ def test_the_command_of_every_cell_runs_its_cells(name, monkeypatch):
             assert cells[0].params.items() <= again[0].params.items()
         else:
             assert [cell.identity for cell in again] == [cell.identity for cell in cells]
+
+
+def test_the_command_of_several_splits_has_a_part_for_each():
+    planned = [p.run for p in experiments.load("himls-table2").runs(2) if p.column == "MLS"]
+    words = shlex.split(explaining.command(planned[:2]))
+    at = words.index("&&")
+    assert words[:3] == ["transferbench", "run", "rcv1/subset1"]
+    assert words[at + 1 : at + 4] == ["transferbench", "run", "rcv1/subset1:split=1"]
+    assert words[-2:] == ["--seeds", "1"]
 
 
 def test_a_number_is_explained(explain):

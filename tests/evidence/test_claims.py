@@ -58,7 +58,7 @@ def runs(
     counts = {"target": documents} if documents else {}
 
     def outcome(planned):
-        row, column, x, run = planned
+        row, column, x, run, _ = planned
         found = next(values[key] for key in [(row, column), (column, x), column] if key in values)
         if isinstance(found, str):
             return found

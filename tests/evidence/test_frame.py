@@ -48,6 +48,19 @@ def test_columns_that_differ_in_the_options_of_their_tasks_are_kept_apart(tmp_pa
     }  # fmt: skip
 
 
+def test_the_mean_over_splits_has_a_deviation_for_a_method_without_seeds(tmp_path):
+    text = GOOD.replace("repeats: 3", "repeats: 3\nrepeats_over: splits")
+    text = text.replace("gtl/comp-vs-rec", "mulan/emotions")
+    text = text.replace("model: lr\n    params: {C: 1.0, intercept: true}", "model: ml-knn")
+    text = text.replace("{model: nmf, params: {max_iter: 5}}", "{model: himls}")
+    file = experiments.read(text, PATH)
+    cells = cells_of(file, write_runs(tmp_path, file, lambda p: 0.5 + 0.1 * p.repeat, "all"))
+    for cell in cells:
+        assert list(cell.repeats) == [0, 1, 2]
+        assert (cell.runs, cell.mean, cell.std) == (3, pytest.approx(60), pytest.approx(10))
+    assert [cell.records[2].seed for cell in cells] == [None, 2]
+
+
 def test_a_domain_that_no_run_has_is_an_error(tmp_path):
     text = GOOD.replace("comp-vs-rec}", "comp-vs-rec, domain: source}")  # not scored
     file = experiments.read(text, PATH)

@@ -11,6 +11,14 @@ from transferbench import experiments
 from transferbench.errors import UserError
 
 GRID = "grid: {max_iter: [5, 6]}, choose: [accuracy, f1]"
+SPLITS = """\
+{title: t, paper: {title: t, authors: a, venue: v, place: p}, metric: f1, repeats: 2,
+rows: {one: {task: "mulan/emotions", domain: all}},
+repeats_over: splits,
+columns: {
+  ML-kNN: {model: ml-knn, params: {}},
+  HiMLS: {model: himls, params: {}}}}
+"""
 TOLERANCE = "tolerance: {value: 1.0, reason: because}"
 
 
@@ -38,6 +46,28 @@ def test_planned_runs_and_published_values():
     assert file.published("one", "LG") == (81.71, None)
     assert file.published("one", "NMF") == (79.11, 0.05)
     assert file.published("one", "no") is None
+
+
+def test_each_split_is_a_repeat_of_every_method():
+    file = experiments.read(SPLITS, PATH)
+    planned = [(p.column, p.repeat, p.run.seed, p.run.task.options["split"]) for p in file.runs()]
+    assert planned == [
+        *(("ML-kNN", split, None, split) for split in range(2)),
+        *(("HiMLS", split, split, split) for split in range(2)),
+    ]
+    assert len({p.run.task for p in file.runs()}) == 2
+
+
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        ("gtl/comp-vs-rec", r"mine.yaml:3: unknown option of task gtl/comp-vs-rec 'split'"),
+        ("mulan/emotions:split=1", r"mine.yaml:3: mulan/emotions:split=1: split given twice"),
+    ],
+)
+def test_a_task_without_splits_or_with_one_has_no_repeats_over_splits(task, message):
+    with pytest.raises(UserError, match=message):
+        experiments.read(SPLITS.replace("mulan/emotions", task), PATH)
 
 
 @pytest.mark.parametrize(

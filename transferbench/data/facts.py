@@ -14,8 +14,9 @@ import scipy.sparse as sp
 from transferbench.problem import Family, Problem, Truth
 
 #: Values of two builds are equal if they differ by at most these shares: libraries round
-#: differently, and dense float32, as embeddings are, is computed with fewer digits.
-ROUNDING, SINGLE_ROUNDING = 1e-11, 1e-7
+#: differently, and dense float32, as embeddings and topics are, is computed with fewer digits.
+#: Fifty steps of PLSA on rcv1/subset2 differ by 3e-7 between two processors.
+ROUNDING, SINGLE_ROUNDING = 1e-11, 1e-6
 #: An odd number near 2^64 divided by the golden ratio: its multiples are spread evenly.
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -198,7 +199,7 @@ def same_values(first: Sequence[float], second: Sequence[float]) -> bool:
     """Return True if the `values` of two builds are equal but for rounding.
 
     A change of a single value shows if its share of the sum is above the rounding: always among
-    10⁹ values, but among dense float32 (embeddings) only in up to 10⁶.
+    10⁹ values, but among dense float32 (embeddings) only in up to 10⁵.
     """
     if len(first) != len(second):
         return False

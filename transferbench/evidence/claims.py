@@ -400,7 +400,8 @@ def _rows(
         rival = better is not None and cell.column not in better.columns
         avoided = better.fewer_errors if better and rival else 0.0
         scaled = {seed: scale(value, avoided) for seed, value in cell.by_seed.items()}
-        records = {record.seed: record for record in (cell.records if by_document else ())}
+        by_repeat = zip(cell.repeats, cell.records, strict=True)
+        records = dict(by_repeat) if by_document else {}
         right = _Decisions(records, domain, avoided)
         x = None if math.isnan(cell.x) else cell.x
         row.cells.setdefault(cell.column, {})[x] = replace(

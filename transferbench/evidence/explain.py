@@ -3,7 +3,8 @@
 import math
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import groupby
 from statistics import fmean
 from typing import Literal
 
@@ -205,7 +206,9 @@ def describe_cell(experiment: Experiment, cell: Cell) -> dict[str, str]:
         "again": command(record.run for record in cell.records),
         "setting": ", ".join(f"{n}={value}" for n, value in cell.records[0].run.params.items()),
         "chosen": cell.setting,
-        "by seed": ", ".join(f"{s}: {text(v)}" for s, v in cell.by_seed.items() if s is not None),
+        f"by {spec.repeats_over[:-1]}": ", ".join(
+            f"{number}: {text(v)}" for number, v in cell.by_seed.items() if number is not None
+        ),
         "took": took if seconds else "",
         "note": column.note if column else "",
         "run on": " to ".join(dict.fromkeys(days[:1] + days[-1:])),
@@ -257,21 +260,30 @@ def since(cell: Cell, data: str) -> dict[str, str]:
 
 
 def command(runs: Iterable[Run]) -> str:
-    """Return the command line that performs these runs of one task, model and setting only."""
-    first, *further = runs
-    words = ["transferbench", "run", str(first.task), "--model", first.model]
+    """Return the command line that performs these runs of one model and setting only.
+
+    It has a part for each task: the splits of one experiment are several.
+    """
+    return " && ".join(
+        shlex.join(_command(task, [*of_task]))
+        for task, of_task in groupby(runs, key=lambda run: str(run.task))
+    )
+
+
+def _command(task: str, runs: Sequence[Run]) -> Iterator[str]:
+    """Yield the words of the command that performs these runs of one task."""
+    yield from ("transferbench", "run", task, "--model", runs[0].model)
     # A model of a file or another package would run its code when it is loaded.
-    external = models.is_external(first.model)
-    known = {} if external else parameters.schema(models.load(first.model))
-    for name, value in first.params.items():
+    external = models.is_external(runs[0].model)
+    known = {} if external else parameters.schema(models.load(runs[0].model))
+    for name, value in runs[0].params.items():
         if name not in known or value != known[name].default:
-            words += ["--set", f"{name}={_text(value)}"]
-    seeds = [run.seed for run in (first, *further) if run.seed is not None]
-    if seeds == list(range(len(seeds))):
-        words += ["--repeats", str(len(seeds))] if len(seeds) > 1 else []
-    else:
-        words += ["--seeds", ",".join(map(str, seeds))]
-    return shlex.join(words)
+            yield from ("--set", f"{name}={_text(value)}")
+    seeds = [run.seed for run in runs if run.seed is not None]
+    if seeds != list(range(len(seeds))):
+        yield from ("--seeds", ",".join(map(str, seeds)))
+    elif len(seeds) > 1:
+        yield from ("--repeats", str(len(seeds)))
 
 
 def _text(value: object) -> str:

@@ -44,6 +44,7 @@ class Observation(NamedTuple):
     domain: str
     measure: str
     value: float
+    repeat: int | None
     record: Record
 
 
@@ -79,13 +80,16 @@ class Cell:
     reason
         Why too few runs finished.
     by_seed
-        Mean over the domains by seed; the seed is None if the method takes none.
+        Mean over the domains by repeat, which is the seed, None if the method takes none, or the
+        split.
     variance
         Variance of the mean that the choice of documents causes; see `_variance`.
     right
         Which documents are right, by seed; only `claims` sets it.
     records
-        Records of the runs, one for each seed; empty for an average.
+        Records of the runs, one for each repeat; empty for an average.
+    repeats
+        The repeat of each record: its seed or its split, see `plan.runs`.
     """
 
     row: str
@@ -108,6 +112,7 @@ class Cell:
     variance: float = math.nan
     right: Mapping[int | None, CorrectDocuments] = field(default_factory=dict)
     records: tuple[Record, ...] = ()
+    repeats: tuple[int | None, ...] = ()
 
     @property
     def difference(self) -> float:
@@ -215,20 +220,31 @@ def observations(experiment: Experiment, records: Records) -> list[Observation]:
     )
     pairs = zip(planned, current, strict=True)
     for (row, name), of_cell in groupby(pairs, key=lambda pair: pair[0][:2]):
-        cell = [(one.x, one.run, record) for one, record in of_cell]
+        cell = [*of_cell]
         grid = experiment.spec.columns[name].grid
-        outdated = next((r.reason for _, _, r in cell if grid and r.status == "outdated"), "")
+        outdated = next((r.reason for _, r in cell if grid and r.status == "outdated"), "")
         if outdated:
-            cell = [(x, run, _outdated(record, outdated)) for x, run, record in cell]
+            cell = [(one, _outdated(record, outdated)) for one, record in cell]
         for label, choose in shown_as[name]:
-            shown = _chosen([record for _, _, record in cell], choose)
-            for x, run, record in cell:
-                setting = ", ".join(f"{key}={parameter(run.params[key])}" for key in grid)
+            shown = _chosen([record for _, record in cell], choose)
+            for one, record in cell:
+                setting = ", ".join(f"{key}={parameter(one.run.params[key])}" for key in grid)
                 is_shown = not choose or record.identity[2] == shown
                 lines += [
-                    Observation(row, label, at, setting, is_shown, domain, measure, value, record)
+                    Observation(
+                        row,
+                        label,
+                        at,
+                        setting,
+                        is_shown,
+                        domain,
+                        measure,
+                        value,
+                        one.repeat,
+                        record,
+                    )
                     for domain in _domains(experiment, row, record)
-                    for at, measure, value in _values(experiment, row, x, domain, record)
+                    for at, measure, value in _values(experiment, row, one.x, domain, record)
                 ]
     return lines
 
@@ -332,12 +348,12 @@ def _cell(
         Those of the group that have a value here.
     """
     row, column = group[0].row, group[0].column
-    records = {observation.record.seed: observation.record for observation in group}
+    records = {observation.repeat: observation.record for observation in group}
     scored: dict[int | None, list[Observation]] = {}
     for point in points:
-        scored.setdefault(point.record.seed, []).append(point)
+        scored.setdefault(point.repeat, []).append(point)
     by_seed = {seed: fmean(o.value for o in domains) for seed, domains in scored.items()}
-    # Domains share no documents; seeds share all of them.
+    # Domains share no documents; seeds share all of them, and splits some.
     variances = [
         fmean(_variance(experiment, o) for o in domains) / len(domains)
         for domains in scored.values()
@@ -372,6 +388,7 @@ def _cell(
         by_seed=by_seed,
         variance=fmean(variances) if variances else math.nan,
         records=tuple(records.values()),
+        repeats=tuple(records),
     )
 
 

@@ -213,12 +213,12 @@ class Evidence:
         measures = tables.measures(self.experiment)
         blocks: list[Block] = [
             words("source", spec.paper),
-            words("table", measures, spec.repeats),
+            words("table", measures, spec),
             *tables.parts(self.experiment, self.cells_and_averages),
         ]
         if compared.tolerance:
             legend: list[Block] = [
-                words("verdicts", compared, spec.control_of),
+                words("verdicts", compared, spec),
                 [words("within", tolerance) for tolerance in compared.tolerance],
             ]
             blocks.append(Section("Verdicts", legend, folded=True))

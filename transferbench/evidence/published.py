@@ -42,7 +42,7 @@ def find(record: Record, domain: str, measure: str) -> Published | None:
         experiment = experiments.load(name)
         if experiment.spec.scale_max != 100:
             continue
-        for row, column, _, run in experiment.runs(repeats=1):
+        for row, column, _, run, _ in experiment.runs(repeats=1):
             value = experiment.published(row, column)
             is_ours = (str(run.task), run.model, run.params) == ours
             is_shown = experiment.metric(row) == measure

@@ -5,6 +5,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import product
 from typing import Any
 
 from pydantic import ValidationError
@@ -135,6 +136,10 @@ def validate(data: Any, lines: LineMap) -> Schema:
         _check_row(spec, label, more_domains, errors)
     for label, column in spec.columns.items():
         _check_column(spec, label, column, errors)
+    if spec.repeats_over == "splits" and not errors.by_line:
+        with errors.at("repeats_over"):
+            for row, column in product(spec.rows.values(), spec.columns.values()):
+                row.data(column).with_options({"split": 1})
     _check_measures(spec, set(families.values()), errors)
     if spec.figure:
         _check_figure(spec, spec.figure, errors)

@@ -21,28 +21,34 @@ class PlannedRun(NamedTuple):
         Position on the x axis of a figure over parameters; None in others.
     run
         The run.
+    repeat
+        Number of the repeat, from 0: the seed, or the split; None for a method without repeats.
     """
 
     row: str
     column: str
     x: float | None
     run: Run
+    repeat: int | None
 
 
 def runs(spec: Schema, repeats: int | None = None) -> Iterator[PlannedRun]:
     """Yield every run of a table or figure, with seeds 0, 1, … for random models.
+
+    With `repeats_over: splits` each repeat has the split of its number, and a random model has the
+    same number as its seed.
 
     Parameters
     ----------
     spec
         The experiment's file.
     repeats
-        Number of seeds, in place of the file's.
+        Number of repeats, in place of the file's.
 
     Yields
     ------
     PlannedRun
-        By row, then column, setting and seed.
+        By row, then column, setting and repeat.
     """
     curves = bool(spec.figure and spec.figure.iterations)
     settings = {name: list(_settings(column, spec.figure)) for name, column in spec.columns.items()}
@@ -53,11 +59,14 @@ def runs(spec: Schema, repeats: int | None = None) -> Iterator[PlannedRun]:
             random = column.random
             if not models.is_external(column.model):
                 random = parameters.takes_seed(models.load(column.model))
-            seeds = range(repeats or spec.repeats) if random else (None,)
+            over_splits = spec.repeats_over == "splits"
+            numbers = range(repeats or spec.repeats) if random or over_splits else (None,)
             for x, params in settings[name]:
-                for seed in seeds:
-                    run = Run(task, column.model, params, seed, curves and not column.control)
-                    yield PlannedRun(label, name, x, run)
+                for number in numbers:
+                    drawn = task.with_options({"split": number}) if over_splits else task
+                    seed = number if random else None
+                    run = Run(drawn, column.model, params, seed, curves and not column.control)
+                    yield PlannedRun(label, name, x, run, number)
 
 
 def _settings(column: Column, figure: Figure | None) -> Iterator[tuple[float | None, Params]]:

@@ -546,7 +546,11 @@ class Schema(StrictModel):
     unit
         Unit of the values: percent, fraction, seconds or MiB. Costs are always as measured.
     repeats
-        Number of seeds of a random model.
+        Number of runs of each cell: one for each seed of a random model, or for each split.
+    repeats_over
+        `seeds`: a random model is run with several seeds, another one once. `splits`: every model
+        is run once on each of several random divisions into training and test documents, the
+        option `split` of the tasks; a random model has the number of the split as its seed.
     limits
         Limits of each run.
     variants
@@ -604,6 +608,7 @@ class Schema(StrictModel):
     metric: MeasureName
     unit: Literal["percent", "fraction", "seconds", "MiB"] = "percent"
     repeats: Annotated[int, Ge(1), Lt(10_000), Strict()]
+    repeats_over: Literal["seeds", "splits"] = "seeds"
     limits: Limit = Limit()
     variants: dict[str, Annotated[dict[str, dict[str, Option]], MinLen(1)]] = Field(
         default_factory=dict

@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
+from transferbench.artefacts import artefact
 from transferbench.core.documents import View, unit_views
 from transferbench.models.multilabel._shared import tuned_fit
 from transferbench.parameters import Positive, Weight
@@ -61,15 +62,26 @@ def fit(
     views = unit_views(problem, view)
 
     def predict(setting: tuple[float, float, float], Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        gamma, lam, mu = setting
-        base = Y[seen].mean(axis=0)
-        A = similarity(Y[seen])
-        penalty = gamma * np.eye(len(A)) + lam * (np.diag(A.sum(axis=1)) - A)
-        F = solve(views, np.where(seen[:, None], Y - base, 0), seen, penalty, mu)
-        return np.asarray(sum(F) / len(F) + base)
+        return mean_predictions(views, Y, seen, *setting)
 
     settings = list(product(gamma, lam, mu))
     return tuned_fit(problem, settings, predict, ensure_one_label)
+
+
+@artefact
+def mean_predictions(
+    views: list[sp.csr_array], Y: np.ndarray, seen: np.ndarray, gamma: float, lam: float, mu: float
+) -> np.ndarray:
+    """Return the mean predictions (N, m) over the views, trained on the rows that are seen (N,).
+
+    Runs that differ only in `ensure_one_label` share them. Y (N, m) are labels, zero on unseen
+    rows; gamma, lam and mu are the weights of the objective.
+    """
+    base = Y[seen].mean(axis=0)
+    A = similarity(Y[seen])
+    penalty = gamma * np.eye(len(A)) + lam * (np.diag(A.sum(axis=1)) - A)
+    F = solve(views, np.where(seen[:, None], Y - base, 0), seen, penalty, mu)
+    return np.asarray(sum(F) / len(F) + base)
 
 
 def similarity(Y: np.ndarray) -> np.ndarray:

@@ -21,6 +21,7 @@ the cosine does.
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.artefacts import artefact
 from transferbench.core.documents import View, hstack_views
 from transferbench.models.multilabel._shared import tuned_fit
 from transferbench.parameters import Count, Weight
@@ -60,9 +61,20 @@ def fit(
     X = hstack_views(problem, view)
 
     def predict(k: int, Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        return posterior(neighbours(X, seen, k), Y[seen] > 0, seen, k, s)
+        return trained_posterior(X, Y[seen] > 0, seen, k, s)
 
     return tuned_fit(problem, k, predict, ensure_one_label)
+
+
+@artefact
+def trained_posterior(
+    X: sp.csr_array, label: np.ndarray, seen: np.ndarray, k: int, s: float
+) -> np.ndarray:
+    """Return `posterior` (N, m) of the documents X (N, d).
+
+    Runs that differ only in `ensure_one_label` share it.
+    """
+    return posterior(neighbours(X, seen, k), label, seen, k, s)
 
 
 def posterior(
