@@ -287,7 +287,10 @@ def add_parameters(path: Path) -> int:
     """
     lines, changed = path.read_text(encoding="utf-8").splitlines(keepends=True), 0
     for i, text in enumerate(lines):
-        record = Record.from_line(text.rstrip("\n"))
+        try:
+            record = Record.from_line(text.rstrip("\n"))
+        except ValueError:
+            raise UserError(f"{path}:{i + 1}: not a run; `reproduce` makes it again.") from None
         if models.is_external(record.model):
             continue
         try:
@@ -427,6 +430,8 @@ def main(base: str | None, seconds: float, accept_skipped: bool, adds: bool) -> 
                 "expected either BASE, the commit to compare with, or --add-parameters."
             )
         if base is None:
+            for file in committed_files(root):
+                store.read(root / file)  # before any is written
             changed = sum(add_parameters(root / file) for file in committed_files(root))
             click.echo(f"{counted(changed, 'line')} got a parameter at its default")
             return

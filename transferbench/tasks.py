@@ -323,9 +323,9 @@ def original_files(task: Task) -> dict[str, fetch.File]:
 def documents(task: Task) -> dict[str, int]:
     """Return the number of documents of each domain that FACTS state; empty if unknown.
 
-    They are unknown for a task with options of `problems.subsample`.
+    They are unknown for a task with options of `problems.subsample`, or of another size.
     """
-    if task.subsample_options:
+    if task.subsample_options or "documents" in dict(task.changed):
         return {}
     return dict(datasets.facts(task.base).get("documents", {}))
 

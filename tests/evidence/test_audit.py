@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small_experiment import GOOD, PATH
 
 from transferbench import experiments
 from transferbench.errors import UserError
@@ -24,12 +25,11 @@ RESULTS = Path(__file__).parents[2] / "results"
 @pytest.mark.parametrize(("documents", "share"), [(7, 0.0008), (400, 0.0401), (4000, 0.445)])
 def test_a_value_is_allowed_if_a_number_of_documents_prints_it(documents, share):
     for k in range(0, documents + 1, 7):
-        assert audit.allows(documents, float(f"{k / documents:.6f}") if documents == 400 else
-                            float(f"{k / documents * 100:.2f}") / 100, 4)  # fmt: skip
-    values = np.arange(10_001) / 10_000
-    allowed = np.mean([audit.allows(documents, value, 4) for value in values])
-    assert allowed == pytest.approx(share, abs=0.1 * share)
-    assert audit.chance(documents, 4) == pytest.approx(allowed, abs=0.001)
+        assert audit.allows(documents, float(f"{k / documents * 100:.2f}") / 100, 4)
+    values = [units for units in range(10_001) if audit.allows(documents, units / 10_000, 4)]
+    assert len(values) / 10_001 == pytest.approx(share, abs=0.1 * share)
+    in_zero = sum(units % 10 == 0 for units in values) / len(values)
+    assert audit.printed_shares(documents, 4) == pytest.approx((len(values) / 10_001, in_zero))
 
 
 def test_the_probability_of_fits_is_that_of_random_digits():
@@ -124,7 +124,10 @@ def test_correct_documents_are_those_of_brute_force():
             half = Fraction(1, 2)
             for units in {math.ceil(exact - half), math.floor(exact + half)}:
                 allowed.setdefault(units, []).append(k)
-        assert grim.chance_of_halves(n, decimals) == min(1, len(allowed) / 10**decimals)
+        in_zero = sum(units % 10 == 0 for units in allowed) / len(allowed)
+        assert grim.shares(n, decimals) == pytest.approx(
+            (len(allowed) / (10**decimals + 1), in_zero)
+        )
         for units in range(10**decimals + 1):
             assert list(grim.correct(n, units, decimals)) == allowed.get(units, [])
             if units not in allowed:
@@ -190,11 +193,68 @@ def test_a_deviation_beyond_the_design_is_found():
 EXAMPLES = Path(__file__).parents[2] / "docs"
 
 
+def stated(tmp_path, text: str) -> list[audit.CellFinding]:
+    """Return the findings about the cells of a file with this text."""
+    path = tmp_path / "theirs.csv"
+    path.write_text(text, "utf-8")
+    return audit.audit_stated(read_printed(path))[1]
+
+
+def test_a_deviation_printed_as_zero_is_not_one_of_equal_runs(tmp_path):
+    """Nine runs of 561 of 700 and one of 562 have the mean 80.16 and the deviation 0.045."""
+    for head, row in (("row,documents,A", "a,700"), ("row,documents,runs,A", "a,700,10")):
+        (cell,) = stated(tmp_path, f"{head}\n{row},80.2 ± 0.0\n")
+        assert cell.verdict == ("any value is possible" if "runs" in head else "not checked")
+    (cell,) = stated(tmp_path, "row,documents,A\na,20,85.00 ± 0.00\n")
+    assert (cell.runs, cell.verdict) == (1, "possible")
+
+
+def test_an_exact_share_is_possible_without_a_half(tmp_path):
+    cells = stated(tmp_path, "row,documents,A\na,2000,81.4\nb,200,85\nc,4000,98.68\nd,99,85\n")
+    assert [cell.verdict for cell in cells] == [
+        "any value is possible", "any value is possible", "possible by a half", "possible",
+    ]  # fmt: skip
+    assert cells[3].share < 1
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [("documents std", "documents"), ("row sd", "row"), ("A std,A std sd", "A std")],
+)
+def test_deviations_are_of_methods(tmp_path, head, name):
+    with pytest.raises(UserError, match=f"expected the deviations of a method, {name} is none"):
+        stated(tmp_path, f"row,documents,A,{head}\na,20,85{',1' * (head.count(',') + 1)}\n")
+
+
+def test_numbers_as_tables_have_them(tmp_path):
+    cells = stated(
+        tmp_path, "row,documents,runs,A\na,2210.0,-,$85.0$\nb,2\xa0210,10,$85.0 \\pm 2$\n"
+    )
+    assert [(cell.documents, cell.runs) for cell in cells] == [(2210, 1), (2210, 10)]
+
+
+def test_fractions_are_doubted_by_column(tmp_path):
+    with pytest.warns(UserWarning, match="A has 2 values of 1 or less"):
+        stated(tmp_path, "row,documents,A,B\na,20,0.85,85.0\nb,20,0.90,90.0\n")
+
+
+def test_an_experiment_is_judged_by_its_options_and_its_digits():
+    text = GOOD.replace("comp-vs-rec}", "comp-vs-rec:documents=30}")
+    assert audit.documents_by_form(experiments.read(text, PATH)) == {}
+    text = GOOD.replace("81.71", "80.1").replace("[79.11, 0.05]", "79")
+    (first, _) = audit.printed(experiments.read(text, PATH))
+    assert first.units("one") == (801, 3)
+
+
+def test_the_probability_of_many_fits_is_quick():
+    assert 0 < audit.p_of_fits(3000, [0.1] * 20_000) < 1e-30
+
+
 def test_documents_too_many_for_the_digits_are_said_to_allow_any_value(call):
     table = read_printed(EXAMPLES / "examples" / "kim2014.csv")
     found, cells = audit.audit_stated(table)
     assert {each.status for each in found} == {"possible"}
-    assert [each.p for each in found] == pytest.approx([0.501] * 4 + [0.501**4])
+    assert [each.p for each in found] == pytest.approx([501 / 1001] * 4 + [(501 / 1001) ** 4])
     verdicts = {(cell.row, cell.verdict) for cell in cells}
     assert verdicts == {("SST-1", "any value is possible"), ("SST-2", "any value is possible"),
                         ("TREC", "possible")}  # fmt: skip

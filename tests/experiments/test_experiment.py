@@ -187,6 +187,14 @@ def test_each_file_of_the_user_is_a_unit():
          "expected a column to choose"),
         (TOLERANCE, f"{TOLERANCE}\nextends: gtl-table33", 15, "Did you mean 'gtl-table3'"),
         (TOLERANCE, f"{TOLERANCE}\nboard: LGG", 15, "Did you mean 'LG'?"),
+        (TOLERANCE, f"{TOLERANCE}\ndeclared: [NMF]", 15, "expected a reading (with reading_of)"),
+        ("published:", "  a: {model: nmf, params: {max_iter: 6}, reading_of: NMF}\n"
+         "  b: {model: nmf, params: {max_iter: 7}, reading_of: NMF}\ndeclared: [a, b]\npublished:",
+         14, "expected one reading of 'NMF', got a and b"),
+        (TOLERANCE, f"{TOLERANCE}\ncircular: [{{rows: [], why: a}}]", 15, "at least 1 item"),
+        (TOLERANCE, f"{TOLERANCE}\ncircular: [{{why: ' '}}]", 15, "at least 1 character"),
+        ("published:\n  one: {LG: 81.71, ", "circular: [{columns: [LG], why: a}]\n"
+         "published:\n  one: {", 12, "expected a cell with a published value"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_a_one_line_error_with_its_line(old, new, line, message):

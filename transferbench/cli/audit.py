@@ -54,6 +54,8 @@ def command(names: tuple[str, ...], cells: bool, as_json: bool) -> None:
         })  # fmt: skip
         return
     for name in names or findings:
+        if not findings[name] and not of_cells.get(name) and name in names:
+            echo(f"{name}: no printed accuracies")
         if findings[name]:
             echo(f"{name}:")
             echo_table(audit.findings_table(name, findings[name]).texts())

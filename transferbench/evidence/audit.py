@@ -5,11 +5,12 @@ one run on n documents is k/n, so its printed digits allow few n. Of random valu
 of a per cent, n documents allow a share of about n / 10,000; from n = 10,000 on they allow every
 value, and the test has no power.
 
-The tables of our papers are judged by column, since it is not known which documents were scored. If
-the documents of its rows allow the values of a column more often than by chance, the column is a
-single run on these documents. It is not if they deny more than one value in seven; fewer may be
-misprints. If more than one value in ten ends in 0, the values were printed with fewer digits, so
-they are copied.
+The tables of our papers are judged by column, since it is not known which documents were scored.
+Values must be printed as C and Python print them, which is stricter than for a user's table: there
+a half may be rounded either way. If the documents of its rows allow the values of a column more
+often than by chance, the column is a single run on these documents. It is not if they deny more
+than 15 per cent of the values; fewer may be misprints. If more than one value in ten ends in 0, the
+values were printed with fewer digits, so they are copied.
 
 A user's table states its documents, so each cell is judged: `audit_stated` and `CellFinding`.
 """
@@ -19,12 +20,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from transferbench import datasets, experiments
+from transferbench import datasets, experiments, tasks
 from transferbench.evidence import grim
 from transferbench.evidence.frame import Cell
-from transferbench.evidence.grim import allows, chance, ends_in_zero, p_of_fits
+from transferbench.evidence.grim import allows, correct, p_of_fits, printed_shares, shares
 from transferbench.evidence.page import Block, Page, Section, Table, markdown, words
-from transferbench.evidence.printed import PrintedColumn, PrintedTable, per_cent_text
+from transferbench.evidence.printed import (
+    ALL,
+    MAX_DOCUMENTS,
+    MAX_RUNS,
+    PrintedColumn,
+    PrintedTable,
+    per_cent_text,
+)
 from transferbench.experiments.experiment import Experiment
 from transferbench.messages import counted
 from transferbench.stats import ALPHA, ROUNDING
@@ -46,8 +54,8 @@ COPIED_LEVEL = 0.001
 MIN_ROWS = 3
 #: Largest share of values that may be misprints.
 MISPRINTS = 0.15
-#: Name of the finding about all columns of a user's table together.
-ALL = "all columns"
+#: Most decimals of a printed fraction.
+MAX_DECIMALS = 4
 #: Repeats that both deviations need to be compared.
 MIN_REPEATS = 3
 
@@ -126,14 +134,14 @@ def _copied(
     """Return findings about values with fewer digits, and the columns without them."""
     findings, left = [], []
     for column in columns:
-        short, shares = [], []
+        short, in_zero = [], []
         for row, value in column.values.items():
             if round(value * 10**column.decimals) % 10 == 0:
                 short.append(row)
             # Of values of unknown documents, one in ten ends in 0.
             tried = [of_rows[row] for of_rows in sizes.values() if row in of_rows]
-            shares.append(max([0.1, *(ends_in_zero(n, column.decimals) for n in tried)]))
-        p = p_of_fits(len(short), shares)
+            in_zero.append(max([0.1, *(printed_shares(n, column.decimals)[1] for n in tried)]))
+        p = p_of_fits(len(short), in_zero)
         if len(short) >= MIN_ROWS and p <= COPIED_LEVEL and column.decimals > 2:
             findings.append(Finding(column.name, "copied", tuple(short), "a digit less", p=p))
             column = column.without(short)
@@ -160,16 +168,16 @@ def _best_source(columns: Sequence[PrintedColumn], sizes: Mapping[str, Mapping[s
 def _p(columns: Sequence[PrintedColumn], documents: Mapping[str, int]) -> tuple[int, float]:
     """Return the number of denied values, and the probability of as many fits by chance."""
     printed = [
-        (value, documents[row], column.decimals)
+        (documents[row], value, column.decimals)
         for column in columns
         for row, value in column.values.items()
         if row in documents and row not in column.deviations
     ]
     if len(printed) < MIN_ROWS:
         return 0, 1.0
-    fits = sum(allows(n, value, decimals) for value, n, decimals in printed)
-    shares = [chance(n, decimals) for _, n, decimals in printed]
-    return len(printed) - fits, p_of_fits(fits, shares)
+    fits = sum(allows(*each) for each in printed)
+    by_chance = [printed_shares(n, decimals)[0] for n, _, decimals in printed]
+    return len(printed) - fits, p_of_fits(fits, by_chance)
 
 
 def _judge(
@@ -185,8 +193,8 @@ def _judge(
     if not source:
         return Finding(column.name, "unclear", tuple(values), "no numbers fit all", like=same)
     denied = tuple(r for r, v in values.items() if not allows(documents[r], v, column.decimals))
-    shares = [chance(documents[row], column.decimals) for row in values]
-    p = p_of_fits(len(values) - len(denied), shares)
+    by_chance = [printed_shares(documents[row], column.decimals)[0] for row in values]
+    p = p_of_fits(len(values) - len(denied), by_chance)
     status: Status = "other"
     if len(denied) <= MISPRINTS * len(values):
         status = "single run" if len(values) >= MIN_ROWS and p <= LIKELY else "unclear"
@@ -258,10 +266,10 @@ def cell_finding(
     units, decimals = column.units(row)
     spread = column.spreads.get(row)
     text = per_cent_text(units, decimals) + (f" ± {per_cent_text(*spread)}" if spread else "")
-    if runs is None and row not in column.deviations:
+    if runs is None and (not spread or _is_of_equal_runs(documents, spread)):
         runs = 1
     deviation = ""
-    if spread and spread[0] and runs is None:
+    if spread and runs is None:
         deviation = "not checked: number of runs not stated"
         if (spread[0] - 0.5) / 10 ** spread[1] > (
             most := grim.largest_deviation((units, decimals))
@@ -274,23 +282,34 @@ def cell_finding(
             row, column.name, text, documents, runs, "not checked", deviation=deviation
         )
     n = documents * runs
-    correct, share = grim.correct(n, units, decimals), grim.chance_of_halves(n, decimals)
+    right, share = correct(n, units, decimals), shares(n, decimals)[0]
     verdict: CellVerdict = "any value is possible" if share >= 1 else "possible"
     nearest: tuple[str, ...] = ()
-    if not correct:
+    if not right:
         verdict = "impossible"
         near = grim.nearest(n, units, decimals)
         nearest = tuple(per_cent_text(value, decimals) for value in near)
-    elif not any(
+    # Of three k in a row the middle one is no half.
+    elif len(right) < 3 and not any(
         f"{value:.{decimals - 2}f}" == per_cent_text(units, decimals)
-        for k in {correct[0], correct[-1]}
+        for k in right
         for value in (k / n * 100, 100 * k / n)
     ):
         verdict = "possible by a half"
-    counts = (correct[0], correct[-1]) if correct else None
+    counts = (right[0], right[-1]) if right else None
     return CellFinding(
         row, column.name, text, documents, runs, verdict, counts, share, nearest, deviation
     )
+
+
+def _is_of_equal_runs(documents: int | None, spread: tuple[int, int]) -> bool:
+    """Return True if a deviation is so near to 0 that any number of runs must be equal.
+
+    If one of r runs has one correct document more, their deviation is 1/(n √r).
+    """
+    units, decimals = spread
+    least = 1 / ((documents or MAX_DOCUMENTS) * math.sqrt(MAX_RUNS))
+    return units == 0 and 0.5 / 10**decimals < least
 
 
 def _deviation_text(
@@ -375,10 +394,16 @@ def printed(experiment: Experiment) -> list[PrintedColumn]:
     for row in spec.published:
         for name in spec.published[row] if experiment.metric(row) == "accuracy" else ():
             mean, std = experiment.published(row, name) or (math.nan, None)
-            columns.setdefault(name, {})[row] = mean / scale
+            columns.setdefault(name, {})[row] = mean
             if std is not None:
                 deviations.setdefault(name, {})[row] = std / scale
     decimals = 4 if scale == 100 else 3
+    if experiment.name not in experiments.names():
+        # A file does not say how many zeros are printed at the end.
+        texts = [repr(value) for of_rows in columns.values() for value in of_rows.values()]
+        digits = max((len(text.partition(".")[2]) for text in texts), default=0)
+        decimals = min(MAX_DECIMALS, digits + (2 if scale == 100 else 0))
+    columns = {n: {r: v / scale for r, v in of_rows.items()} for n, of_rows in columns.items()}
     fixed = {planned.column for planned in experiment.runs(1) if planned.run.seed is None}
     return [
         PrintedColumn(
@@ -406,7 +431,9 @@ def documents_by_form(experiment: Experiment) -> dict[str, dict[str, int]]:
     forms: dict[str, dict[str, int]] = {}
     for row, spec in experiment.spec.rows.items():
         name = datasets.FORM.sub("", spec.data().base.split("/")[-1])
-        for task in datasets.tasks() if row in experiment.spec.published else ():
+        # Options may change the number of documents.
+        known = row in experiment.spec.published and tasks.documents(spec.data())
+        for task in datasets.tasks() if known else ():
             collection, _, its_name = task.rpartition("/")
             counts = datasets.facts(task).get("documents", {})
             scored = [n for domain, n in counts.items() if spec.domain in (domain, None)]
@@ -474,10 +501,13 @@ def findings_table(name: str, findings: Iterable[Finding]) -> Table:
         documents = ", ".join(map(str, counts)) if len(counts) < 4 else "by row"
         p = "" if math.isnan(finding.p) else f"{finding.p:.1g}"
         denied = f"{len(finding.denied)}" if finding.documents else ""
-        cells = [f"{len(finding.rows)}", finding.status, finding.source, documents, denied, p]
+        status: str = finding.status
+        if finding.denied and status in ("single run", "mean"):
+            status += f", but for {counted(len(finding.denied), 'value')}"
+        cells = [f"{len(finding.rows)}", status, finding.source, documents, denied, p]
         rows.append([finding.column, *cells, "; ".join(finding.like)])
     heads = ["column", "rows", "digits say", "why, or whose documents", "documents",
-             "values denied", "p", "same values as"]  # fmt: skip
+             "impossible values", "p", "same values as"]  # fmt: skip
     return Table(f"{name}: audit of the printed accuracies", heads, rows)
 
 
@@ -593,8 +623,8 @@ def misfits(of_tables: Mapping[str, Sequence[Finding]]) -> Section | None:
     of_means = sum(cell.verdict == "impossible" for _, cell in cells)
     heads = ["table", "row", "column", "printed", "documents", "the deviation is"]
     counts = (
-        f"{len(cells)} printed deviations of accuracies are tested; {len(rows)} do not fit. Of "
-        f"{of_means} the mean itself is impossible, so it is of other documents or repeats."
+        f"{len(cells)} printed deviations of accuracies are tested; {len(rows)} do not fit. The "
+        f"mean itself is impossible in {of_means}, so it is of other documents or repeats."
     )
     table = Table("Printed deviations that do not fit", heads, rows)
     blocks: list[Block] = [words("grimmer"), counts, *[table] * bool(rows)]

@@ -15,7 +15,7 @@ of the fraction.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -31,7 +31,7 @@ MAX_SUMS, MAX_TOTALS = 20, 1000
 DeviationVerdict = Literal["possible", "too large", "too small", "impossible", "one run", "mean"]
 
 
-@cache
+@lru_cache(maxsize=64)
 def printable(documents: int, decimals: int) -> frozenset[str]:
     """Return k/documents in per cent for every k, as C and Python print k/n·100 and 100·k/n."""
     digits, n = decimals - 2, documents
@@ -45,15 +45,14 @@ def allows(documents: int, value: float, decimals: int) -> bool:
     return f"{value * 100:.{decimals - 2}f}" in printable(documents, decimals)
 
 
-def chance(documents: int, decimals: int) -> float:
-    """Return the share of all values with these decimals that a number of documents allows."""
-    return float(min(1.0, len(printable(documents, decimals)) / 10**decimals))
-
-
-def ends_in_zero(documents: int, decimals: int) -> float:
-    """Return the share of values that end in 0, among those that a number of documents allows."""
+@lru_cache(maxsize=2**12)
+def printed_shares(documents: int, decimals: int) -> tuple[float, float]:
+    """Return the share of values that `allows` allows, and of these the share that end in 0."""
+    scale = 10**decimals
+    if documents >= scale:
+        return 1.0, (scale // 10 + 1) / (scale + 1)
     values = printable(documents, decimals)
-    return sum(value.endswith("0") for value in values) / len(values)
+    return len(values) / (scale + 1), sum(v.endswith("0") for v in values) / len(values)
 
 
 def p_of_fits(fits: int, shares: Sequence[float]) -> float:
@@ -66,10 +65,15 @@ def p_of_fits(fits: int, shares: Sequence[float]) -> float:
     shares
         Probability of each event.
     """
-    counts = np.ones(1)
-    for share in shares:
-        counts = np.convolve(counts, [1 - share, share])
-    return float(counts[fits:].sum())
+
+    def numbers(first: int, last: int) -> np.ndarray:
+        """Return the probability of each number of events among some, half by half."""
+        if last - first < 2:
+            return np.array([1 - shares[first], shares[first]] if last > first else [1.0])
+        middle = (first + last) // 2
+        return np.convolve(numbers(first, middle), numbers(middle, last))
+
+    return float(numbers(0, len(shares))[fits:].sum())
 
 
 def correct(documents: int, units: int, decimals: int) -> range:
@@ -90,15 +94,16 @@ def correct(documents: int, units: int, decimals: int) -> range:
     return range(max(first, 0), min(last, documents) + 1)
 
 
-@cache
-def chance_of_halves(documents: int, decimals: int) -> float:
-    """Return the share of all values that `correct` allows."""
+@lru_cache(maxsize=2**12)
+def shares(documents: int, decimals: int) -> tuple[float, float]:
+    """Return the share of values that `correct` allows, and of these the share that end in 0."""
     scale, n = 10**decimals, documents
     if n >= scale:  # k/n is in every interval as long as a unit
-        return 1.0
+        return 1.0, (scale // 10 + 1) / (scale + 1)
     doubled = 2 * scale * np.arange(n + 1, dtype=np.int64)
     lowest, highest = -((n - doubled) // (2 * n)), (doubled + n) // (2 * n)
-    return float(min(1.0, np.union1d(lowest, highest).size / scale))
+    values = np.union1d(lowest, highest)
+    return values.size / (scale + 1), float((values % 10 == 0).mean())
 
 
 def nearest(documents: int, units: int, decimals: int) -> list[int]:

@@ -129,7 +129,9 @@ class Evidence:
         """Sentences on cells that the totals count apart: circular ones, and other data."""
         spec = self.experiment.spec
         sentences = [words("circular", entry) for entry in spec.circular]
-        return sentences + [words("data_differ", spec)] * bool(spec.data_differ)
+        in_totals = any(self.experiment.name in names for names in experiments.papers().values())
+        differs = spec.data_differ and in_totals
+        return sentences + [words("data_differ", spec)] * bool(differs)
 
     @cached_property
     def regrets(self) -> pd.DataFrame:

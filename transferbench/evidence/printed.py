@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from transferbench.errors import UserError, brief
+from transferbench.messages import counted
 from transferbench.userdata.dialect import warn
 from transferbench.userdata.documents import check_files
 from transferbench.userdata.tables import read_table
@@ -17,13 +18,17 @@ MAX_BYTES = 2**24
 MAX_DOCUMENTS, MAX_RUNS = 999_999, 999
 #: Columns that are no methods; `runs` may be missing.
 KEYS = ("row", "documents", "runs")
+#: Name of the finding about all methods together.
+ALL = "all columns"
 #: Texts of cells without a value.
-NO_VALUE = ("", "-", "–", "—")
+NO_VALUE = ("", "-", "–", "—", "−", "n/a")
 #: A number with up to four decimals, then perhaps a per cent sign; and perhaps its deviation.
 NUMBER = r"([0-9]{1,3}(?:[.,][0-9]{1,4})?)\s*%?"
-PER_CENT = re.compile(rf"{NUMBER}(?:\s*(?:±|\+/?[-−]|\\pm)\s*{NUMBER}|\s*\({NUMBER}\))?")
-#: A whole number, perhaps in groups of three digits.
-WHOLE = re.compile(r"[1-9][0-9]{0,5}|[1-9][0-9]{0,2}([.,'’  \u202f])[0-9]{3}")
+PER_CENT = re.compile(
+    rf"\$?{NUMBER}\$?(?:\s*\$?(?:±|\+/?[-−]|\\pm)\$?\s*{NUMBER}|\s*\({NUMBER}\))?\$?"
+)
+#: A whole number, perhaps in groups of three digits, or with decimals of 0.
+WHOLE = re.compile(r"[1-9][0-9]{0,5}(?:\.0)?|[1-9][0-9]{0,2}([.,'’ \u00a0\u2009\u202f])[0-9]{3}")
 #: Name of a column that has the deviations of another one.
 OF_DEVIATIONS = re.compile(r"(.+?)(?:\s*±|[ _]std|[ _]sd)", re.IGNORECASE)
 
@@ -110,11 +115,17 @@ def read_printed(path: Path) -> PrintedTable:
     if not frame.columns.is_unique or not {"row", "documents"} <= {*frame.columns}:
         form = "expected the columns row and documents, and each method once"
         raise UserError(f"{path}:1: {form}; separate columns by a comma, semicolon or tab.")
+    if ALL in frame.columns:
+        raise UserError(f"{path}:1: expected another name than {ALL!r} for a method.")
     of_deviations = {
         name: match[1]
         for name in frame.columns
         if (match := OF_DEVIATIONS.fullmatch(name)) and match[1] in frame.columns
     }
+    for name, base in of_deviations.items():
+        if base in KEYS or base in of_deviations:
+            form = "expected the deviations of a method"
+            raise UserError(f"{path}:1: column {brief(name)}; {form}, {base} is none.")
     methods = [name for name in frame.columns if name not in KEYS and name not in of_deviations]
     lines = {
         int(line): {name: str(text).strip() for name, text in of_line.items()}
@@ -131,7 +142,7 @@ def read_printed(path: Path) -> PrintedTable:
         if not row or row in documents:
             raise UserError(f"{place}: row {brief(row)}; expected the name of each row once.")
         documents[row] = _whole(place, "documents", texts["documents"], MAX_DOCUMENTS, signs)
-        if texts.get("runs"):
+        if texts.get("runs", "") not in NO_VALUE:
             runs[row] = _whole(place, "runs", texts["runs"], MAX_RUNS, signs)
         for name in methods:
             value, spread = _per_cent(place, name, texts[name])
@@ -150,12 +161,12 @@ def read_printed(path: Path) -> PrintedTable:
     values = {name: of_rows for name, of_rows in values.items() if of_rows}
     if not values:
         raise UserError(f"{path}: no per cent in it; expected a column for each method.")
-    every = [value for of_rows in values.values() for value in of_rows.values()]
-    if all(units <= 10 ** (decimals - 2) for units, decimals in every) and any(
-        decimals > 2 for _, decimals in every
-    ):
-        warn(f"{path}: no value is above 1, and values are read as per cent; are they fractions?")
-    most = max(decimals for _, decimals in every)
+    for name, of_rows in values.items():
+        small = [u for u, d in of_rows.values() if d > 2 and 0 < u <= 10 ** (d - 2)]
+        if small:
+            shown = f"{name} has {counted(len(small), 'value')} of 1 or less"
+            warn(f"{path}: {shown}, and values are read as per cent; are they fractions?")
+    most = max(decimals for of_rows in values.values() for _, decimals in of_rows.values())
     columns = [_column(name, of_rows, spreads[name], most) for name, of_rows in values.items()]
     return PrintedTable(columns, documents, runs)
 
@@ -179,10 +190,11 @@ def _column(
 def _whole(place: str, name: str, text: str, largest: int, signs: Container[str]) -> int:
     """Return a whole number of a user's file, which may have separators of thousands."""
     match = WHOLE.fullmatch(text)
-    number = int(re.sub(r"\D", "", text)) if match else 0
+    number = int(re.sub(r"\.0$|\D", "", text)) if match else 0
     if not match or number > largest:
         raise UserError(
-            f"{place}: {name} {brief(text)}; expected a whole number from 1 to {largest:,}."
+            f"{place}: {name} {brief(text)}; expected a whole number from 1 to {largest:,}; "
+            "leave out rows of averages."
         )
     if match[1] and match[1] in signs:
         remedy = f"write {number} if it separates thousands"

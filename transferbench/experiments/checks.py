@@ -157,9 +157,7 @@ def validate(data: Any, lines: LineMap) -> Schema:
         errors.expect(spec.candidates, message, "regret")
     for key in ("proposed", "declared"):
         errors.check_known("column", getattr(spec, key), spec.columns, key)
-    for i, entry in enumerate(spec.circular):
-        errors.check_known("row", entry.rows, spec.rows, "circular", i, "rows")
-        errors.check_known("column", entry.columns, spec.columns, "circular", i, "columns")
+    _check_readings(spec, errors)
     if spec.by_labels:
         errors.check_known("column", [spec.by_labels], spec.columns, "by_labels")
         _check_by_labels(spec, errors)
@@ -170,6 +168,27 @@ def validate(data: Any, lines: LineMap) -> Schema:
     if errors.by_line:
         raise errors.combined()
     return spec
+
+
+def _check_readings(spec: Schema, errors: ErrorList) -> None:
+    """Check the declared readings and the circular cells."""
+    declared: dict[str, str] = {}
+    for name in set(spec.declared) & spec.columns.keys():
+        read = spec.columns[name].reading_of
+        if not read:
+            errors.add(f"expected a reading (with reading_of), got {brief(name)}.", "declared")
+        elif read in declared:
+            message = f"expected one reading of {brief(read)}, got {declared[read]} and {name}."
+            errors.add(message, "declared")
+        declared[read or name] = name
+    for i, entry in enumerate(spec.circular):
+        errors.check_known("row", entry.rows, spec.rows, "circular", i, "rows")
+        errors.check_known("column", entry.columns, spec.columns, "circular", i, "columns")
+        rows = {spec.rows[n].reading_of or n for n in entry.rows or spec.rows if n in spec.rows}
+        named = [n for n in entry.columns or spec.columns if n in spec.columns]
+        columns = {spec.columns[n].reading_of or n for n in named}
+        printed = any(columns & spec.published.get(row, {}).keys() for row in rows)
+        errors.expect(printed, "expected a cell with a published value.", "circular", i)
 
 
 def _check_row(spec: Schema, label: str, more_domains: Collection[str], errors: ErrorList) -> None:

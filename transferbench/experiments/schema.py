@@ -18,6 +18,7 @@ from pydantic import (
     JsonValue,
     PrivateAttr,
     Strict,
+    StringConstraints,
     ValidationInfo,
     field_validator,
 )
@@ -265,9 +266,9 @@ class Circular(StrictModel):
         What was set by them: a tolerance, a form of the data, or a reading.
     """
 
-    rows: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    why: str
+    rows: Annotated[tuple[str, ...], MinLen(1)] = ()
+    columns: Annotated[tuple[str, ...], MinLen(1)] = ()
+    why: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 class Limit(StrictModel):
@@ -622,7 +623,7 @@ class Schema(StrictModel):
     proposed: tuple[str, ...] = ()
     declared: tuple[str, ...] = ()
     circular: tuple[Circular, ...] = ()
-    data_differ: str = ""
+    data_differ: Annotated[str, StringConstraints(strip_whitespace=True)] = ""
     published: dict[str, dict[str, Published]] = Field(default_factory=dict)
     published_repeats: Repeats | None = None
     tolerance: Annotated[tuple[Tolerance, ...], ONE_OR_MORE] = ()
