@@ -121,6 +121,11 @@ class Task:
         return {name: value for name, value in self.changed if name not in self.options}
 
     @property
+    def has_all_documents(self) -> bool:
+        """True if no option changes the number of documents."""
+        return not self.subsample_options and "documents" not in dict(self.changed)
+
+    @property
     def labelled(self) -> int:
         """The number of documents of each target whose labels are seen, and which are scored."""
         labelled = self.subsample_options.get("labelled", 0)
@@ -323,9 +328,9 @@ def original_files(task: Task) -> dict[str, fetch.File]:
 def documents(task: Task) -> dict[str, int]:
     """Return the number of documents of each domain that FACTS state; empty if unknown.
 
-    They are unknown for a task with options of `problems.subsample`, or of another size.
+    They are unknown if options change them.
     """
-    if task.subsample_options or "documents" in dict(task.changed):
+    if not task.has_all_documents:
         return {}
     return dict(datasets.facts(task.base).get("documents", {}))
 

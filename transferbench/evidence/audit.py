@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from transferbench import datasets, experiments, tasks
+from transferbench import datasets, experiments
 from transferbench.evidence import grim
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.grim import allows, correct, p_of_fits, printed_shares, shares
@@ -431,8 +431,7 @@ def documents_by_form(experiment: Experiment) -> dict[str, dict[str, int]]:
     forms: dict[str, dict[str, int]] = {}
     for row, spec in experiment.spec.rows.items():
         name = datasets.FORM.sub("", spec.data().base.split("/")[-1])
-        # Options may change the number of documents.
-        known = row in experiment.spec.published and tasks.documents(spec.data())
+        known = row in experiment.spec.published and spec.data().has_all_documents
         for task in datasets.tasks() if known else ():
             collection, _, its_name = task.rpartition("/")
             counts = datasets.facts(task).get("documents", {})
