@@ -42,6 +42,14 @@ def test_every_original_belongs_to_a_task(module):
     assert used == set(module.FILES)
 
 
+def test_the_list_of_tasks_is_that_of_the_modules():
+    """If not: write `json.dumps(made, indent=1)` to transferbench/datasets/tasks.json."""
+    own = [m for m in datasets.modules().values() if m.__name__.startswith("transferbench.")]
+    made = {task: line for module in own for task, line in module.TASKS.items()}
+    assert list(datasets.read_json("tasks.json").items()) == list(made.items())
+    assert datasets.summaries().keys() == datasets.tasks().keys()
+
+
 def test_facts_are_of_tasks_and_short_names_are_of_the_first():
     assert datasets.read_json("facts.json").keys() <= datasets.tasks().keys()
     assert datasets.full_name("comp-vs-sci") == "gtl/comp-vs-sci"  # zhuang/, mtc/ have it, too

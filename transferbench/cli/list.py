@@ -93,10 +93,11 @@ def _read(settings: Settings, what: str) -> dict[str, list[Listed]]:
             for model in models.registry().values()
         ]  # fmt: skip
     if what in ("all", "tasks"):
-        sizes = {n: datasets.facts(n).get("documents", {}).values() for n in datasets.tasks()}
+        summaries = datasets.summaries()
+        sizes = {n: datasets.facts(n).get("documents", {}).values() for n in summaries}
         lists["tasks"] = [
-            {"name": name, "documents": sum(sizes[name]) or None, "summary": module.TASKS[name]}
-            for name, module in datasets.tasks().items()
+            {"name": name, "documents": sum(sizes[name]) or None, "summary": summary}
+            for name, summary in summaries.items()
         ]
     if what not in ("models", "tasks"):
         users = experiments.user_names(settings.results)

@@ -2,7 +2,9 @@
 
 A dataset module has
     FILES  {name: fetch.File}   origins of the original files and their digests; may be empty
-    TASKS  {task: one line}     the tasks it makes, `<paper or set>/<name>` or `<set>`
+    TASKS  {task: one line}     the tasks it makes, `<paper or set>/<name>` or `<set>`; those of
+                                the datasets here stand in tasks.json, too, so that they can be
+                                listed quickly
     build(task, files, **options) → (Problem, Truth)   its keyword-only arguments are the options
     needed(task) → names in FILES       optional: the files of one task, if it does not need all
     user_files(path) → files            if `build` has an option `path` for a file or folder of the
@@ -38,7 +40,15 @@ def modules() -> dict[str, ModuleType]:
     by_name = {s.replace("_", "-"): importlib.import_module(f"{__name__}.{s}") for s in stems}
     # The user's own files make tasks in the same way.
     by_name["user"] = importlib.import_module("transferbench.userdata.tasks")
+    return by_name | {name: m for name, m in _plugins().items() if name not in by_name}
+
+
+def _plugins(*, others: bool = False) -> dict[str, ModuleType]:
+    """Return the dataset modules of entry points by name; with `others`, of other packages only."""
+    by_name: dict[str, ModuleType] = {}
     for point in plugins.points().select(group="transferbench.datasets"):
+        if others and point.module.startswith("transferbench."):
+            continue
         with plugins.left_out_if_broken(point.name):
             module = point.load()
             for name in ("FILES", "TASKS", "build"):
@@ -54,6 +64,13 @@ def tasks() -> dict[str, ModuleType]:
     for module in modules().values():  # our own first: no plug-in takes their tasks
         by_task |= {task: module for task in module.TASKS if task not in by_task}
     return by_task
+
+
+def summaries() -> dict[str, str]:
+    """Return one line for each task, by full task name, without importing the modules here."""
+    own: dict[str, str] = read_json("tasks.json")
+    plugged = {task: line for m in _plugins(others=True).values() for task, line in m.TASKS.items()}
+    return own | {task: line for task, line in plugged.items() if task not in own}
 
 
 def full_name(name: str) -> str:
@@ -83,7 +100,8 @@ def full_name(name: str) -> str:
 
 def facts(task: str) -> dict[str, Any]:
     """Return the facts of a task by name, see `data.facts.Facts`; empty if there are none."""
-    known = getattr(tasks()[task], "FACTS", None) or read_json("facts.json")
+    own = task in read_json("tasks.json")
+    known = read_json("facts.json") if own else getattr(tasks()[task], "FACTS", {})
     return dict(known.get(task, {}))
 
 
