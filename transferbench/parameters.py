@@ -16,7 +16,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_type_hints
 
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Ge, Gt, Le, Lt
 
 from transferbench.errors import UserError, brief, unknown
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Count = Annotated[int, Ge(1)]
 Weight = Annotated[float, Ge(0), Lt(math.inf)]  # of a term in an objective
 Positive = Annotated[float, Gt(0), Lt(math.inf)]
+Width = Annotated[float, Ge(1e-100), Le(1e100)]  # of a kernel; its square is a number above 0
 CountOrZero = Annotated[int, Ge(0)]
 Fraction = Annotated[float, Gt(0), Lt(1)]
 Precision = Literal["float32", "float64"]

@@ -107,7 +107,9 @@ def test_ncut_with_sigma_cuts_the_full_gaussian_graph(pool_tasks, sigma):
 
 def test_ncut_refuses_a_sigma_that_joins_no_documents():
     problem, _ = make_clustering()
-    with pytest.raises(ValueError, match=r"a weight of 0; nothing to cut\. Choose a larger sigma"):
+    with pytest.raises(
+        ValueError, match=r"documents with a weight above 0; nothing to cut\. Choose a larger sigma"
+    ):
         models.load("ncut")(problem, sigma=1e-3, seed=0)
 
 

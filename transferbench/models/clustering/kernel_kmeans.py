@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.models.clustering._shared import clusters_fit, document_groups
-from transferbench.parameters import Count, Positive
+from transferbench.parameters import Count, Width
 from transferbench.problem import Fit, Problem
 
 #: Largest squared distance of two vectors φ(x), whose length is one.
@@ -23,7 +23,7 @@ BLOCK_COLUMNS = 512  # columns of the kernel computed at a time
 def fit(
     problem: Problem,
     *,
-    sigma: Positive = 1.0,
+    sigma: Width = 1.0,
     pool_tasks: bool = False,
     max_iter: Count = 100,
     seed: int,

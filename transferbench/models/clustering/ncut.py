@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from transferbench.core.graph import Search, cosine_graph
 from transferbench.models.clustering._shared import clusters_fit, document_groups
-from transferbench.parameters import Count, Positive
+from transferbench.parameters import Count, Width
 from transferbench.problem import Fit, Problem
 
 
@@ -27,7 +27,7 @@ def fit(
     p: Count = 10,
     pool_tasks: bool = False,
     search: Search = "auto",
-    sigma: Positive | None = None,
+    sigma: Width | None = None,
     seed: int,
 ) -> Fit:
     """Fit NCut.
@@ -81,14 +81,19 @@ def fit(
             distance = square[:, None] + square - 2 * (X @ X.T).toarray()
             W = np.exp(-np.maximum(distance, 0) / (2 * sigma**2))
             np.fill_diagonal(W, 0)
-            if not W.any():
+            if not np.isfinite(W).all() or (W.sum(axis=1) > 0).sum() < c:
                 raise ValueError(
-                    f"{problem.name}: sigma = {sigma:g} gives every pair of documents a weight of "
-                    "0; nothing to cut. Choose a larger sigma."
+                    f"{problem.name}: sigma = {sigma:g} leaves fewer than {c} documents with a "
+                    "weight above 0; nothing to cut. Choose a larger sigma."
                 )
         with warnings.catch_warnings():
             # Expected: a document graph often has several components, and cutting between them is
             # correct.
             warnings.filterwarnings("ignore", message="Graph is not fully connected")
-            scores.append(np.eye(c)[cut.fit(W).labels_])
+            try:
+                scores.append(np.eye(c)[cut.fit(W).labels_])
+            except np.linalg.LinAlgError:
+                raise ValueError(
+                    f"{problem.name}: no eigenvectors were found. Choose a larger sigma."
+                ) from None
     return clusters_fit(problem, scores, graphs)
