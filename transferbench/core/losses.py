@@ -26,6 +26,7 @@ from scipy.special import wrightomega
 from transferbench.core.device import is_dense, namespace, on_host, to_host
 from transferbench.core.parallel import run_in_threads
 from transferbench.core.scale import entries, inner, norm2
+from transferbench.core.subnormal import flush
 from transferbench.problem import Matrix
 
 #: Matrices to multiply, in this order.
@@ -347,7 +348,7 @@ def sampled_product(
 def _scale_up(factor: np.ndarray) -> tuple[np.ndarray, int]:
     """Return a factor ≥ 0 times a power of two, and the exponent.
 
-    Products of small entries then are not subnormal, see `flush`; other products keep every bit.
+    Products of small entries then are not subnormal; other products keep every bit.
     """
     _, exponent = np.frexp(factor.max(initial=0))
     up = int(np.clip(50 - exponent, 0, 60))
@@ -465,16 +466,6 @@ def _exact_coupling(a: np.ndarray, w: np.ndarray, P: np.ndarray, beta: float) ->
     u = xp.asarray(wrightomega(to_host(right)))  # CuPy has no wrightomega
     H: np.ndarray = xp.where(u > TINY, a / (beta * xp.maximum(u, TINY)), P * xp.exp(-w / beta))
     return H
-
-
-def flush(factor: np.ndarray) -> np.ndarray:
-    """Set subnormal entries of a factor ≥ 0 to zero, in place, and return the factor.
-
-    Updates make entries ever smaller, and many processors multiply subnormal numbers some hundred
-    times more slowly.
-    """
-    factor[factor < np.finfo(factor.dtype).tiny] = 0
-    return factor
 
 
 def safe_divide(num: np.ndarray, den: np.ndarray) -> np.ndarray:

@@ -16,8 +16,9 @@ import numpy as np
 
 from transferbench.artefacts import artefact
 from transferbench.core.device import is_dense, namespace
-from transferbench.core.losses import divide_by_product, entry_rows, flush
+from transferbench.core.losses import divide_by_product, entry_rows
 from transferbench.core.scale import entries, scale_to_one
+from transferbench.core.subnormal import flush
 from transferbench.problem import Matrix
 
 

@@ -98,6 +98,10 @@ SCALES: dict[str, Callable[[Matrix], Matrix]] = {
 }
 
 
+#: Multiplications for which a thread is worth its start.
+LEAST_OPERATIONS = 2_000_000
+
+
 def product(X: Matrix, B: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """Return X B (n, c), in the memory order of B.
 
@@ -128,7 +132,8 @@ def product(X: Matrix, B: np.ndarray, out: np.ndarray | None = None) -> np.ndarr
             columns = start if few else slice(start, start + width)
             XB[:, columns] = X @ B[:, columns].copy()
 
-    run_in_threads(work, range(0, c, width))
+    operations = width * entries(X).size
+    run_in_threads(work, range(0, c, width), least=max(1, LEAST_OPERATIONS // max(1, operations)))
     return XB
 
 

@@ -15,6 +15,7 @@ from transferbench.core.hierarchy import Data, Layer, Stack
 from transferbench.core.losses import Loss
 from transferbench.core.plsa import plsa
 from transferbench.core.scale import entries
+from transferbench.core.subnormal import flush_to_zero
 from transferbench.models.multilabel._shared import best_setting
 from transferbench.problem import Fit, Matrix, Problem, Watch
 
@@ -256,7 +257,8 @@ def train(
 
     def repeat(sweep: Callable[[Stack], None], stack: Stack, times: int, last: bool) -> None:
         for iteration in range(1, times + 1):
-            sweep(stack)
+            with flush_to_zero():
+                sweep(stack)
             if on_sweep and last:
                 on_sweep(iteration, stack, scores())
 

@@ -7,8 +7,9 @@ W (m, k) is P(w|y); H (k, c) and V (n, c) together state how y, z and d depend o
 
 import numpy as np
 
-from transferbench.core.losses import divide_by_product, entry_rows, flush
+from transferbench.core.losses import divide_by_product, entry_rows
 from transferbench.core.scale import entries
+from transferbench.core.subnormal import flush
 from transferbench.problem import Matrix, Problem
 
 TINY = np.finfo(np.float64).tiny

@@ -1,0 +1,102 @@
+"""Numbers below the smallest normal one count as zero during a fit.
+
+Multiplicative updates make entries ever smaller, and many processors compute with subnormal numbers
+(below 1.2e-38 in float32) some hundred times more slowly. Processors can count them as zero: x86-64
+by two bits of its control word MXCSR, ARM by one of FPCR. `fegetenv` and `fesetenv` of the C
+library read and write that word, `_controlfp_s` on Windows. The state belongs to a thread.
+"""
+
+import ctypes
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from transferbench.core.device import on_host
+
+#: The control word in the C library's `fenv_t` by system and processor: bytes of the structure,
+#: offset of the word, and the bits that count subnormal operands and results as zero.
+WORDS = {
+    ("linux", "x86_64"): (32, 28, 0x8040),
+    ("darwin", "x86_64"): (16, 4, 0x8040),
+    ("linux", "aarch64"): (8, 0, 1 << 24),
+    ("darwin", "arm64"): (16, 8, 1 << 24),
+}
+#: Those of `_controlfp_s`: flush, and the mask of that setting.
+DN_FLUSH, MCW_DN = 0x01000000, 0x03000000
+_active: ContextVar[bool] = ContextVar("flush to zero", default=False)
+
+
+@contextmanager
+def flush_to_zero() -> Iterator[None]:
+    """Let the processor count subnormal numbers as zero in this thread, if it can; see `by_us`.
+
+    `parallel.run_in_threads` sets its threads likewise. Afterwards, also after an error, the state
+    is that of before.
+    """
+    token, restore = _active.set(True), _switch_on() if _can_switch() else None
+    try:
+        yield
+    finally:
+        if restore:
+            restore()
+        _active.reset(token)
+
+
+def flushes() -> bool:
+    """Return True within `flush_to_zero`."""
+    return _active.get()
+
+
+def by_us() -> bool:
+    """Return True if subnormal numbers must be set to zero by code, as the processor does not."""
+    return not (_active.get() and _can_switch())
+
+
+def flush(factor: np.ndarray) -> np.ndarray:
+    """Set subnormal entries of a factor ≥ 0 to zero, in place, and return the factor.
+
+    Within `flush_to_zero` the processor has already done so.
+    """
+    if by_us() or not on_host(factor):
+        factor[factor < np.finfo(factor.dtype).tiny] = 0
+    return factor
+
+
+def _switch_on() -> Callable[[], Any]:
+    """Set the bits of the control word; return a function that restores the word."""
+    if sys.platform == "win32":
+        control, word = ctypes.CDLL("ucrtbase")._controlfp_s, ctypes.c_uint()
+        control(ctypes.byref(word), 0, 0)
+        before = word.value
+        control(ctypes.byref(word), DN_FLUSH, MCW_DN)
+        return lambda: control(ctypes.byref(word), before, MCW_DN)
+    library = ctypes.CDLL(None)
+    size, offset, bits = WORDS[sys.platform, platform.machine()]
+    saved = ctypes.create_string_buffer(size)
+    library.fegetenv(saved)
+    changed = ctypes.create_string_buffer(saved.raw, size)
+    word = ctypes.c_uint.from_buffer(changed, offset)
+    word.value |= bits
+    library.fesetenv(changed)
+    return lambda: library.fesetenv(saved)
+
+
+@cache
+def _can_switch() -> bool:
+    """Return True if the processor counts subnormal numbers as zero once it is told to."""
+    if sys.platform != "win32" and (sys.platform, platform.machine()) not in WORDS:
+        return False
+    least = np.array([sys.float_info.min])
+    try:
+        restore = _switch_on()
+    except (OSError, AttributeError):  # no such library or function
+        return False
+    flushed = not (least / 2).any()
+    restore()
+    return flushed
