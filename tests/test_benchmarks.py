@@ -35,6 +35,14 @@ def test_an_iteration_is_compared_with_nmf_and_with_the_machine(suite, model):
     assert tracks.track_iteration_over_nmf({model: found}, model) == found["over nmf mu"]
 
 
+@pytest.mark.parametrize("model", ["dtl", "himls"])
+def test_a_fit_is_compared_with_one_without_flush_and_with_two_threads(suite, model):
+    iteration = suite("iteration")
+    problem = iteration.problem_of(model, *make_problem(documents=100, features=150))
+    for ratio in (iteration.flush_ratio, iteration.threads_ratio):
+        assert 0 < ratio(model, problem, rounds=1, iterations=3) < math.inf
+
+
 def test_a_second_fit_reads_graphs_and_start(suite):
     assert suite("large").reuse(make_problem(documents=100, features=150)[0]) > 0
 

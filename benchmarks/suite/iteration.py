@@ -18,7 +18,9 @@ from sklearn.decomposition import NMF
 from threadpoolctl import threadpool_limits
 
 import transferbench
+from transferbench.core import nmtf, subnormal
 from transferbench.core.nmtf import NMTF
+from transferbench.core.parallel import use_threads
 from transferbench.problem import Problem, Truth
 
 TASK = "gtl/comp-vs-rec"
@@ -80,6 +82,27 @@ class Iteration:
         return found[model]["seconds"]
 
     track_iteration_seconds.unit = "seconds"
+
+
+class Ratios:
+    """What flushing subnormal numbers, and a second thread, do to a fit."""
+
+    params = tuple(MODELS)
+    param_names = ("model",)
+    timeout = 600
+
+    def setup(self, model: str) -> None:
+        self.problem = problem_of(model, *transferbench.load_task(TASK))
+
+    def track_flush(self, model: str) -> float:
+        """CPU time of a fit of which subnormal numbers count as zero, over one without."""
+        return flush_ratio(model, self.problem)
+
+    def track_two_threads(self, model: str) -> float:
+        """Wall time of a fit with two threads, over one with one."""
+        return threads_ratio(model, self.problem)
+
+    track_flush.unit = track_two_threads.unit = "ratio"
 
 
 class Machine:
@@ -166,6 +189,40 @@ def measure(
         limit = max(part / rate for part, rate in zip(work, machine, strict=True))
         found["over limit"] = ours / limit
     return found
+
+
+def flush_ratio(
+    name: str, problem: Problem, rounds: int = ROUNDS, iterations: int = 2 * ITERATIONS
+) -> float:
+    """Return the CPU time of a fit with subnormal numbers flushed to zero, over one without."""
+
+    def measured() -> float:
+        with use_threads(1):
+            return cpu(lambda: fit(name, problem, iterations))
+
+    ratios = []
+    for _ in range(rounds):
+        flushed = measured()
+        with (
+            patch.object(subnormal, "_can_switch", lambda: False),
+            patch.object(nmtf, "SINK_EVERY", iterations + 1),
+        ):
+            ratios.append(flushed / measured())
+    return median(ratios)
+
+
+def threads_ratio(
+    name: str, problem: Problem, rounds: int = ROUNDS, iterations: int = 2 * ITERATIONS
+) -> float:
+    """Return the wall time of a fit with two threads, over one with one."""
+
+    def measured(count: int) -> float:
+        with use_threads(count):
+            start = time.perf_counter()
+            fit(name, problem, iterations)
+            return time.perf_counter() - start
+
+    return median(measured(2) / measured(1) for _ in range(rounds))
 
 
 def problem_of(name: str, problem: Problem, truth: Truth) -> Problem:
