@@ -108,7 +108,7 @@ def read_printed(path: Path) -> PrintedTable:
     UserError
         If the table has another form; with the line.
     """
-    check_files([path], MAX_BYTES)
+    check_files([path], MAX_BYTES, "printed accuracies")
     frame = read_table(path).astype(str)
     names = [name.strip() for name in frame.columns]
     frame.columns = [name.casefold() if name.casefold() in KEYS else name for name in names]

@@ -95,7 +95,7 @@ def _type_mistakes(error: ValidationError, lines: LineMap) -> Iterator[tuple[str
         elif kind != "extra_forbidden" and (known := lines.known(keys)) not in reported:
             reported.add(known)
             message = detail["msg"].replace("Input should be", "expected")
-            message = message.replace(" after validation", "")
+            message = message.replace(" after validation", "").replace("a valid tuple", "a list")
             yield f"{name}: {message}, got {reprlib.repr(detail['input'])}.", keys
 
 

@@ -304,7 +304,9 @@ def labels_file(path: Path) -> Path | None:
     return labels if path.suffix.lower() == ".npz" and labels.is_file() else None
 
 
-def check_files(files: Iterable[Path], max_bytes: int | None = None) -> None:
+def check_files(
+    files: Iterable[Path], max_bytes: int | None = None, content: str = "documents"
+) -> None:
     """Check that the files exist, and are neither empty nor too large, packed or unpacked.
 
     Parameters
@@ -313,22 +315,25 @@ def check_files(files: Iterable[Path], max_bytes: int | None = None) -> None:
         The files.
     max_bytes
         Largest size of a packed file; by default the setting.
+    content
+        What a file should have.
 
     Raises
     ------
     UserError
         For the first file that fails a check.
     """
-    max_bytes = max_bytes or settings.load().max_bytes
+    remedy = "split it into several files"
+    if max_bytes is None:
+        max_bytes, remedy = settings.load().max_bytes, f"{remedy}, or raise the setting max_size"
     for file in files:
         if not os.path.isfile(file):  # noqa: PTH113
             problem = "not a file" if os.path.exists(file) else "no such file"  # noqa: PTH110
-            raise UserError(f"{file}: {problem}; give the path of a file of documents.")
+            raise UserError(f"{file}: {problem}; give the path of a file of {content}.")
         size = file.stat().st_size
         if not size:
-            raise UserError(f"{file}: the file is empty; expected documents.")
+            raise UserError(f"{file}: the file is empty; expected {content}.")
         if size > max_bytes:
-            remedy = "split it into several files, or raise the setting max_size"
             raise UserError(f"{file}: {size:,} bytes, expected at most {max_bytes:,}; {remedy}.")
         if zipfile.is_zipfile(file):
             try:
