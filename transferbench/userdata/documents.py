@@ -323,9 +323,10 @@ def check_files(
     UserError
         For the first file that fails a check.
     """
+    max_bytes = max_bytes or settings.load().max_bytes
     remedy = "split it into several files"
-    if max_bytes is None:
-        max_bytes, remedy = settings.load().max_bytes, f"{remedy}, or raise the setting max_size"
+    if content == "documents":
+        remedy += ", or raise the setting max_size"
     for file in files:
         if not os.path.isfile(file):  # noqa: PTH113
             problem = "not a file" if os.path.exists(file) else "no such file"  # noqa: PTH110
