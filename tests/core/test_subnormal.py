@@ -11,14 +11,14 @@ from conftest import make_multilabel, make_problem
 
 import transferbench
 from transferbench.core import nmtf, subnormal
-from transferbench.core.parallel import run_in_threads, use_threads
+from transferbench.core.parallel import use_threads
 
 SMALL = np.array([1e-38], np.float32)
 switches = pytest.mark.skipif(not subnormal._can_switch(), reason="this processor cannot")
 
 
 def is_flushed() -> bool:
-    return not (SMALL / 4).any() and subnormal.flushes()
+    return not (SMALL / 4).any() and not subnormal.by_us()
 
 
 @switches
@@ -48,9 +48,9 @@ def test_each_thread_of_a_fit_flushes_and_is_restored():
             found.clear()
             if inside:
                 with subnormal.flush_to_zero():
-                    run_in_threads(work, range(3))
+                    subnormal.share_work(work, range(3))
             else:
-                run_in_threads(work, range(3))
+                subnormal.share_work(work, range(3))
             assert [*found.values()] == [inside] * 3
 
 

@@ -24,9 +24,8 @@ from numpy.linalg import multi_dot
 from scipy.special import wrightomega
 
 from transferbench.core.device import is_dense, namespace, on_host, to_host
-from transferbench.core.parallel import run_in_threads
 from transferbench.core.scale import entries, inner, norm2
-from transferbench.core.subnormal import flush
+from transferbench.core.subnormal import flush, share_work
 from transferbench.problem import Matrix
 
 #: Matrices to multiply, in this order.
@@ -340,7 +339,7 @@ def sampled_product(
             right = Q.take(columns[part], axis=0, mode="clip")
             np.einsum("ij,ij->i", left, right, out=values[part])
 
-    run_in_threads(work, range(0, len(rows), step))
+    share_work(work, range(0, len(rows), step))
     values *= 2.0 ** -(up_P + up_Q)
     return values
 

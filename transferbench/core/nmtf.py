@@ -32,7 +32,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.core.graph import Graph
-from transferbench.core.parallel import run_in_threads
 from transferbench.core.priors import redistribute
 from transferbench.core.scale import (
     FEW_COLUMNS,
@@ -44,7 +43,7 @@ from transferbench.core.scale import (
     scale_columns,
     scale_to_one,
 )
-from transferbench.core.subnormal import by_us, flush_to_zero
+from transferbench.core.subnormal import by_us, flush_to_zero, share_work
 from transferbench.problem import Fit, Matrix, Watch
 
 #: Entries of a block of rows; three such blocks in float32 fit into a second-level cache.
@@ -297,7 +296,7 @@ class NMTF:
                 for i in numbers:
                     WF[i * GRAPH_ROWS : (i + 1) * GRAPH_ROWS] = blocks[i] @ F.value
 
-            run_in_threads(work, range(len(blocks)))
+            share_work(work, range(len(blocks)))
             return WF
 
         return self._cached(("WF", F), [F], compute)
@@ -398,7 +397,7 @@ class NMTF:
                     num[F.fixed_rows[rows]] = 1
                 f *= num
 
-        run_in_threads(work, range(0, len(F.value), step), least=LEAST_BLOCKS)
+        share_work(work, range(0, len(F.value), step), least=LEAST_BLOCKS)
         F.version += 1
 
     def _normalize(self, factors: Iterable[Factor]) -> None:

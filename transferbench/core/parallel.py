@@ -13,8 +13,6 @@ from typing import TypeVar
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from transferbench.core.subnormal import flush_to_zero, flushes
-
 T = TypeVar("T")
 _pool: ContextVar[tuple[int, ThreadPoolExecutor] | None] = ContextVar("threads", default=None)
 
@@ -49,9 +47,7 @@ def threads() -> int:
     return pool[0] if pool else 1
 
 
-def run_in_threads(
-    work: Callable[[Iterator[T]], None], blocks: Sequence[T], least: int = 1
-) -> None:
+def run_in_threads(work: Callable[[Iterator[T]], None], blocks: Sequence[T]) -> None:
     """Call `work` once in each thread.
 
     Parameters
@@ -61,13 +57,10 @@ def run_in_threads(
         block is processed once.
     blocks
         The blocks of the work.
-    least
-        Blocks for which a thread is worth its start, which takes some 50 µs.
     """
     pool, todo = _pool.get(), iter(blocks)
-    others = min(threads(), len(blocks) // least) - 1
-    there = flush_to_zero()(work) if flushes() else work
-    futures = [pool[1].submit(there, todo) for _ in range(others)] if pool else []
+    others = min(threads(), len(blocks)) - 1
+    futures = [pool[1].submit(work, todo) for _ in range(others)] if pool else []
     work(todo)
     for future in futures:
         future.result()

@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.core.device import is_dense, namespace, on_host
-from transferbench.core.parallel import run_in_threads, threads
+from transferbench.core.parallel import threads
+from transferbench.core.subnormal import share_work
 from transferbench.problem import Matrix, Problem
 
 Normalize = Literal["columns", "rows"]
@@ -133,7 +134,7 @@ def product(X: Matrix, B: np.ndarray, out: np.ndarray | None = None) -> np.ndarr
             XB[:, columns] = X @ B[:, columns].copy()
 
     operations = width * entries(X).size
-    run_in_threads(work, range(0, c, width), least=max(1, LEAST_OPERATIONS // max(1, operations)))
+    share_work(work, range(0, c, width), least=max(1, LEAST_OPERATIONS // max(1, operations)))
     return XB
 
 

@@ -9,15 +9,18 @@ library read and write that word, `_controlfp_s` on Windows. The state belongs t
 import ctypes
 import platform
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from transferbench.core.device import on_host
+from transferbench.core.parallel import run_in_threads
+
+T = TypeVar("T")
 
 #: The control word in the C library's `fenv_t` by system and processor: bytes of the structure,
 #: offset of the word, and the bits that count subnormal operands and results as zero.
@@ -36,8 +39,8 @@ _active: ContextVar[bool] = ContextVar("flush to zero", default=False)
 def flush_to_zero() -> Iterator[None]:
     """Let the processor count subnormal numbers as zero in this thread, if it can; see `by_us`.
 
-    `parallel.run_in_threads` sets its threads likewise. Afterwards, also after an error, the state
-    is that of before.
+    `share_work` sets its threads likewise. Afterwards, also after an error, the state is that of
+    before.
     """
     token, restore = _active.set(True), _switch_on() if _can_switch() else None
     try:
@@ -48,9 +51,20 @@ def flush_to_zero() -> Iterator[None]:
         _active.reset(token)
 
 
-def flushes() -> bool:
-    """Return True within `flush_to_zero`."""
-    return _active.get()
+def share_work(work: Callable[[Iterator[T]], None], blocks: Sequence[T], least: int = 1) -> None:
+    """Call `run_in_threads`, with threads that flush to zero if this one does.
+
+    Parameters
+    ----------
+    work, blocks
+        As there.
+    least
+        Blocks for which a thread is worth its start, which takes some 50 µs.
+    """
+    if len(blocks) < 2 * least:
+        work(iter(blocks))
+    else:
+        run_in_threads(flush_to_zero()(work) if _active.get() else work, blocks)
 
 
 def by_us() -> bool:
