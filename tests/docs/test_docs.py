@@ -99,6 +99,7 @@ def folder(tmp_path, monkeypatch, real):
     monkeypatch.setenv("MPLBACKEND", "agg")
     for name in READ:
         shutil.copytree(ROOT / "results" / name, tmp_path / "results" / name)
+    shutil.copy(ROOT / "docs" / "examples" / "kim2014.csv", tmp_path)
     return tmp_path
 
 
