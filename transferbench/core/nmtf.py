@@ -43,7 +43,7 @@ from transferbench.core.scale import (
     scale_columns,
     scale_to_one,
 )
-from transferbench.core.subnormal import by_us, flush_to_zero, share_work
+from transferbench.core.subnormal import share_work
 from transferbench.problem import Fit, Matrix, Watch
 
 #: Entries of a block of rows; three such blocks in float32 fit into a second-level cache.
@@ -52,9 +52,6 @@ BLOCK = 1 << 16
 LEAST_BLOCKS = 5
 #: Rows of a graph's block.
 GRAPH_ROWS = 4096
-#: Where the processor does not count subnormal numbers as zero, factors lose this every so many
-#: iterations, down to zero.
-SUNK, SINK_EVERY = 1e-25, 8
 
 
 @dataclass(eq=False)
@@ -410,15 +407,6 @@ class NMTF:
                 aim = scale_columns if factor.normalize == "rows" else redistribute
                 factor.scale(aim, fill=factor.fill)
 
-    def _sink(self) -> None:
-        """Set tiny entries of the factors to zero, before they and their products are subnormal."""
-        for factor in self.factors:
-            if not factor.fixed:
-                f = factor.value
-                np.subtract(f, SUNK, out=f)
-                np.maximum(f, 0, out=f)
-                factor.version += 1
-
     def solve(
         self,
         sweep: Callable[[], None],
@@ -455,22 +443,19 @@ class NMTF:
         trace: list[float] = []
         least, least_at = np.inf, 0
         scores = tuple(V.value for V in labels)
-        with flush_to_zero():
-            for iteration in range(1, max_iter + 1):
-                sweep()
-                if by_us() and iteration % SINK_EVERY == 0:
-                    self._sink()
-                trace.append(self.objective())
-                if not np.isfinite(trace[-1]):
-                    raise FloatingPointError(
-                        f"objective is {trace[-1]} at iteration {iteration}; try dtype=float64"
-                    )
-                if trace[-1] < least:
-                    least, least_at = trace[-1], iteration
-                    if stop == "objective":
-                        scores = tuple(V.value.copy() for V in labels)
-                if watch:
-                    watch(iteration, max_iter, scores)
+        for iteration in range(1, max_iter + 1):
+            sweep()
+            trace.append(self.objective())
+            if not np.isfinite(trace[-1]):
+                raise FloatingPointError(
+                    f"objective is {trace[-1]} at iteration {iteration}; try dtype=float64"
+                )
+            if trace[-1] < least:
+                least, least_at = trace[-1], iteration
+                if stop == "objective":
+                    scores = tuple(V.value.copy() for V in labels)
+            if watch:
+                watch(iteration, max_iter, scores)
         return Fit(scores, tuple(trace), diagnostics={"least_objective_iteration": least_at})
 
 
