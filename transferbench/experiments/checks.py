@@ -173,7 +173,7 @@ def validate(data: Any, lines: LineMap) -> Schema:
 def _check_readings(spec: Schema, errors: ErrorList) -> None:
     """Check the declared readings and the circular cells."""
     declared: dict[str, str] = {}
-    for name in set(spec.declared) & spec.columns.keys():
+    for name in (name for name in spec.declared if name in spec.columns):
         read = spec.columns[name].reading_of
         if not read:
             errors.add(f"expected a reading (with reading_of), got {brief(name)}.", "declared")
