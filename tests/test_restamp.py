@@ -190,9 +190,13 @@ def test_lines_get_new_parameters_at_their_defaults(tmp_path):
     assert rest == [record.line for record in others]
     assert Record.from_line(first) == replace(old, params=now | {"k": 7})
     assert add_parameters(path) == 0
-    path.write_text(f"{old.line}\nno run\n")
-    with pytest.raises(UserError, match=r"runs.jsonl:2: not a run"):
-        add_parameters(path)
+    torn = tmp_path / "torn.jsonl"
+    for line in ("no run\n", "\n", others[0].line[:-9]):
+        path.write_text(f"{old.line}\n")
+        torn.write_text(f"{old.line}\n{line}")
+        with pytest.raises(UserError, match=r"torn.jsonl:2: not a run"):
+            add_parameters(path, torn)
+        assert path.read_text() == f"{old.line}\n"  # not written
 
 
 def test_earlier_code_repeats_a_run_without_a_parameter_that_is_new():

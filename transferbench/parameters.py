@@ -44,7 +44,7 @@ RESERVED = ("seed", "watch")
 NUMBER = re.compile(r"\s*[-+]?((\d+\.?\d*|\.\d+)(e[-+]?\d+)?|inf|infinity|nan)\s*", re.A | re.I)
 #: What Python reads as a number with groups of digits.
 UNDERSCORE = re.compile(r"\d_\d")
-SIGNS = {Ge: "≥", Gt: ">", Lt: "<"}
+SIGNS = {Ge: "≥", Gt: ">", Le: "≤", Lt: "<"}
 WORDS = {int: "integer", float: "number", str: "text", bool: "true or false", type(None): "none"}
 
 

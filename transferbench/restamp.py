@@ -274,8 +274,10 @@ def defaults(model: str) -> dict[str, parameters.Value]:
     return {name: parameter.default for name, parameter in schema.items()}
 
 
-def add_parameters(path: Path) -> int:
-    """Add the parameters that models have and lines lack, at their defaults, to a file of runs.
+def add_parameters(*paths: Path) -> int:
+    """Add the parameters that models have and lines lack, at their defaults, to files of runs.
+
+    No file is written unless all lines of all files are runs.
 
     Other lines stay as they are, and those of a model or with a parameter that is gone. So do lines
     of models of other packages: their defaults change with their versions.
@@ -285,23 +287,27 @@ def add_parameters(path: Path) -> int:
     int
         Number of changed lines.
     """
-    lines, changed = path.read_text(encoding="utf-8").splitlines(keepends=True), 0
-    for i, text in enumerate(lines):
-        try:
-            record = Record.from_line(text.rstrip("\n"))
-        except ValueError:
-            raise UserError(f"{path}:{i + 1}: not a run; `reproduce` makes it again.") from None
-        if models.is_external(record.model):
-            continue
-        try:
-            now = defaults(record.model)
-        except UserError:
-            continue
-        if record.params.keys() < now.keys():
-            lines[i] = f"{replace(record, params=now | dict(record.params)).line}\n"
-            changed += 1
-    if changed:
-        write_text(path, "".join(lines))
+    texts, changed = dict[Path, str](), 0
+    for path in paths:
+        lines, before = path.read_text(encoding="utf-8").splitlines(keepends=True), changed
+        for i, text in enumerate(lines):
+            try:
+                record = Record.from_line(text.rstrip("\n"))
+            except ValueError:
+                raise UserError(f"{path}:{i + 1}: not a run; `reproduce` makes it again.") from None
+            if models.is_external(record.model):
+                continue
+            try:
+                now = defaults(record.model)
+            except UserError:
+                continue
+            if record.params.keys() < now.keys():
+                lines[i] = f"{replace(record, params=now | dict(record.params)).line}\n"
+                changed += 1
+        if changed > before:
+            texts[path] = "".join(lines)
+    for path, text in texts.items():
+        write_text(path, text)
     return changed
 
 
@@ -430,9 +436,7 @@ def main(base: str | None, seconds: float, accept_skipped: bool, adds: bool) -> 
                 "expected either BASE, the commit to compare with, or --add-parameters."
             )
         if base is None:
-            for file in committed_files(root):
-                store.read(root / file)  # before any is written
-            changed = sum(add_parameters(root / file) for file in committed_files(root))
+            changed = add_parameters(*(root / file for file in committed_files(root)))
             click.echo(f"{counted(changed, 'line')} got a parameter at its default")
             return
         check_committed(root)

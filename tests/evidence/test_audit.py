@@ -116,6 +116,15 @@ def test_a_table_of_another_paper_is_read_from_a_file(call, tmp_path):
         assert (code, err.count("\n")) == (2, 1), text
 
 
+def test_a_file_that_is_no_table_is_one_line_with_the_suffixes(call, tmp_path):
+    path = tmp_path / "theirs.txt"
+    path.write_text("row,documents,A\na,9,50\n")
+    for name in (str(path), "/dev/stdin"):
+        code, _, err = call("audit", name)
+        assert (code, err.count("\n")) == (2, 1)
+        assert "a table named .csv or .tsv" in err
+
+
 def test_correct_documents_are_those_of_brute_force():
     for n, decimals in itertools.product((1, 2, 7, 8, 16, 39, 80, 125, 400), (2, 3)):
         allowed: dict[int, list[int]] = {}
@@ -244,6 +253,12 @@ def test_an_experiment_is_judged_by_its_options_and_its_digits():
     text = GOOD.replace("81.71", "80.1").replace("[79.11, 0.05]", "79")
     (first, _) = audit.printed(experiments.read(text, PATH))
     assert first.units("one") == (801, 3)
+
+
+def test_many_documents_are_not_printed_one_by_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(grim, "printable", None)
+    cells = stated(tmp_path, "row,documents,A\na,99999,85.123\nb,99998,85.123\nc,99997,85.123\n")
+    assert {cell.verdict for cell in cells} == {"possible"}
 
 
 def test_the_probability_of_many_fits_is_quick():

@@ -195,6 +195,8 @@ def test_each_file_of_the_user_is_a_unit():
         (TOLERANCE, f"{TOLERANCE}\ncircular: [{{why: ' '}}]", 15, "at least 1 character"),
         ("published:\n  one: {LG: 81.71, ", "circular: [{columns: [LG], why: a}]\n"
          "published:\n  one: {", 12, "expected a cell with a published value"),
+        ("81.71", "-5", 13, "expected numbers from 0 to 100 (percent), got -5.0"),
+        ("[79.11, 0.05]", "[79.11, 1.0e+14]", 13, "expected numbers from 0 to 100 (percent)"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_a_one_line_error_with_its_line(old, new, line, message):

@@ -10,6 +10,8 @@ from oracles import dense_laplacian
 
 from transferbench import measures, models
 from transferbench.core import spectral
+from transferbench.errors import UserError
+from transferbench.parameters import resolve
 from transferbench.problem import Domain, Problem
 
 SIZES = (40, 40)
@@ -103,6 +105,13 @@ def test_ncut_with_sigma_cuts_the_full_gaussian_graph(pool_tasks, sigma):
         left, _, right = np.linalg.svd(Z.T @ H)
         assert 0 < H[:, 0].sum() < len(H)
         np.testing.assert_array_equal((Z @ left @ right).argmax(axis=1), H.argmax(axis=1))
+
+
+@pytest.mark.parametrize("model", ["ncut", "kernel-kmeans"])
+@pytest.mark.parametrize("sigma", [1e200, 1e-200])
+def test_a_width_whose_square_is_no_number_is_refused(model, sigma):
+    with pytest.raises(UserError, match=r"sigma: expected number ≥ 1e-100 ≤ 1e\+100"):
+        resolve(models.load(model), {"sigma": sigma}, model)
 
 
 def test_ncut_refuses_a_sigma_that_joins_no_documents():

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from transferbench.cli._terminal import echo, echo_json, echo_table
+from transferbench.errors import UserError
 
 
 @click.command(short_help="Check which printed accuracies are possible, single runs or copies.")
@@ -36,6 +37,10 @@ def command(names: tuple[str, ...], cells: bool, as_json: bool) -> None:
 
     files = [name for name in names if Path(name).suffix.lower() in SUFFIXES]
     asked = [name for name in names if name not in files]
+    for name in asked:
+        if Path(name).exists() and Path(name).suffix.lower() not in (".yaml", ".yml"):
+            form = "expected an experiment, or a table named .csv or .tsv"
+            raise UserError(f"{name}: {form}; rename the file, or copy it to one.")
     findings = audit.findings(asked) if asked or not files else {}
     of_cells = {
         name: audit.published_cells(name, of_table)

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import Any, TypeVar
+from threading import get_ident
+from typing import TypeVar
 
 import numpy as np
 
@@ -32,7 +33,8 @@ WORDS = {
 }
 #: Those of `_controlfp_s`: flush, and the mask of that setting.
 DN_FLUSH, MCW_DN = 0x01000000, 0x03000000
-_active: ContextVar[bool] = ContextVar("flush to zero", default=False)
+#: Within `flush_to_zero` the bits of before, as a number.
+_before: ContextVar[int | None] = ContextVar("flush to zero", default=None)
 
 
 @contextmanager
@@ -42,13 +44,16 @@ def flush_to_zero() -> Iterator[None]:
     `share_work` sets its threads likewise. Afterwards, also after an error, the state is that of
     before.
     """
-    token, restore = _active.set(True), _switch_on() if _can_switch() else None
+    outer, token, before = _before.get(), None, None
     try:
+        before = _switch(_bits()) if _can_switch() else None
+        token = _before.set((before or 0) if outer is None else outer)
         yield
     finally:
-        if restore:
-            restore()
-        _active.reset(token)
+        if before is not None:
+            _switch(before)
+        if token:
+            _before.reset(token)
 
 
 def share_work(work: Callable[[Iterator[T]], None], blocks: Sequence[T], least: int = 1) -> None:
@@ -61,15 +66,28 @@ def share_work(work: Callable[[Iterator[T]], None], blocks: Sequence[T], least: 
     least
         Blocks for which a thread is worth its start, which takes some 50 µs.
     """
+    before, caller = _before.get(), get_ident()
+
+    def flushed(todo: Iterator[T]) -> None:
+        if get_ident() == caller:
+            work(todo)
+            return
+        try:
+            with flush_to_zero():
+                work(todo)
+        finally:  # a thread that is started in a block inherits its state
+            if before is not None and _can_switch():
+                _switch(before)
+
     if len(blocks) < 2 * least:
         work(iter(blocks))
     else:
-        run_in_threads(flush_to_zero()(work) if _active.get() else work, blocks)
+        run_in_threads(work if before is None else flushed, blocks)
 
 
 def by_us() -> bool:
     """Return True if subnormal numbers must be set to zero by code, as the processor does not."""
-    return not (_active.get() and _can_switch())
+    return _before.get() is None or not _can_switch()
 
 
 def flush(factor: np.ndarray) -> np.ndarray:
@@ -82,23 +100,28 @@ def flush(factor: np.ndarray) -> np.ndarray:
     return factor
 
 
-def _switch_on() -> Callable[[], Any]:
-    """Set the bits of the control word; return a function that restores the word."""
+def _bits() -> int:
+    """Return the bits of the control word that flush."""
+    return DN_FLUSH if sys.platform == "win32" else WORDS[sys.platform, platform.machine()][2]
+
+
+def _switch(bits: int) -> int:
+    """Set these of the bits that flush, clear the others; return those that were set."""
     if sys.platform == "win32":
         control, word = ctypes.CDLL("ucrtbase")._controlfp_s, ctypes.c_uint()
         control(ctypes.byref(word), 0, 0)
-        before = word.value
-        control(ctypes.byref(word), DN_FLUSH, MCW_DN)
-        return lambda: control(ctypes.byref(word), before, MCW_DN)
+        before = word.value & MCW_DN
+        control(ctypes.byref(word), bits, MCW_DN)
+        return before
     library = ctypes.CDLL(None)
-    size, offset, bits = WORDS[sys.platform, platform.machine()]
-    saved = ctypes.create_string_buffer(size)
-    library.fegetenv(saved)
-    changed = ctypes.create_string_buffer(saved.raw, size)
-    word = ctypes.c_uint.from_buffer(changed, offset)
-    word.value |= bits
-    library.fesetenv(changed)
-    return lambda: library.fesetenv(saved)
+    size, offset, flushing = WORDS[sys.platform, platform.machine()]
+    state = ctypes.create_string_buffer(size)
+    library.fegetenv(state)
+    word = ctypes.c_uint.from_buffer(state, offset)
+    before = word.value & flushing
+    word.value = word.value & ~flushing | bits
+    library.fesetenv(state)
+    return before
 
 
 @cache
@@ -108,9 +131,9 @@ def _can_switch() -> bool:
         return False
     least = np.array([sys.float_info.min])
     try:
-        restore = _switch_on()
+        before = _switch(_bits())
     except (OSError, AttributeError):  # no such library or function
         return False
     flushed = not (least / 2).any()
-    restore()
+    _switch(before)
     return flushed

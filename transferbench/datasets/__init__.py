@@ -33,11 +33,16 @@ FOLDER = Path(__file__).parent
 FORM = re.compile("-(bydate|19997|rebuilt|reversed)$")
 
 
+def _stems() -> dict[str, str]:
+    """Return the names of the files here by the names of their datasets."""
+    stems = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
+    return {stem.replace("_", "-"): stem for stem in stems}
+
+
 @cache
 def modules() -> dict[str, ModuleType]:
     """Return the dataset modules by name (the file's, with hyphens)."""
-    stems = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
-    by_name = {s.replace("_", "-"): importlib.import_module(f"{__name__}.{s}") for s in stems}
+    by_name = {n: importlib.import_module(f"{__name__}.{stem}") for n, stem in _stems().items()}
     # The user's own files make tasks in the same way.
     by_name["user"] = importlib.import_module("transferbench.userdata.tasks")
     return by_name | {name: m for name, m in _plugins().items() if name not in by_name}
@@ -46,13 +51,16 @@ def modules() -> dict[str, ModuleType]:
 def _plugins(*, others: bool = False) -> dict[str, ModuleType]:
     """Return the dataset modules of entry points by name; with `others`, of other packages only."""
     by_name: dict[str, ModuleType] = {}
+    own = {*_stems(), "user"}
     for point in plugins.points().select(group="transferbench.datasets"):
-        if others and point.module.startswith("transferbench."):
+        if others and (point.module.startswith("transferbench.") or point.name in own):
             continue
         with plugins.left_out_if_broken(point.name):
             module = point.load()
             for name in ("FILES", "TASKS", "build"):
                 getattr(module, name)
+            if not isinstance(module.TASKS, dict):
+                raise TypeError("TASKS is no dict")
             by_name.setdefault(point.name, module)
     return by_name
 
@@ -69,8 +77,10 @@ def tasks() -> dict[str, ModuleType]:
 def summaries() -> dict[str, str]:
     """Return one line for each task, by full task name, without importing the modules here."""
     own: dict[str, str] = read_json("tasks.json")
-    plugged = {task: line for m in _plugins(others=True).values() for task, line in m.TASKS.items()}
-    return own | {task: line for task, line in plugged.items() if task not in own}
+    lines = dict(own)
+    for module in _plugins(others=True).values():
+        lines = module.TASKS | lines  # the first one counts
+    return own | lines
 
 
 def full_name(name: str) -> str:

@@ -16,7 +16,7 @@ A user's table states its documents, so each cell is judged: `audit_stated` and 
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -129,7 +129,9 @@ def audit(
 
 
 def _copied(
-    columns: Iterable[PrintedColumn], sizes: Mapping[str, Mapping[str, int]]
+    columns: Iterable[PrintedColumn],
+    sizes: Mapping[str, Mapping[str, int]],
+    shares: Callable[[int, int], tuple[float, float]] = printed_shares,
 ) -> tuple[list[Finding], list[PrintedColumn]]:
     """Return findings about values with fewer digits, and the columns without them."""
     findings, left = [], []
@@ -140,7 +142,7 @@ def _copied(
                 short.append(row)
             # Of values of unknown documents, one in ten ends in 0.
             tried = [of_rows[row] for of_rows in sizes.values() if row in of_rows]
-            in_zero.append(max([0.1, *(printed_shares(n, column.decimals)[1] for n in tried)]))
+            in_zero.append(max([0.1, *(shares(n, column.decimals)[1] for n in tried)]))
         p = p_of_fits(len(short), in_zero)
         if len(short) >= MIN_ROWS and p <= COPIED_LEVEL and column.decimals > 2:
             findings.append(Finding(column.name, "copied", tuple(short), "a digit less", p=p))
@@ -341,7 +343,7 @@ def audit_stated(table: PrintedTable) -> tuple[list[Finding], list[CellFinding]]
     table
         The table.
     """
-    findings, left = _copied(table.columns, {"stated": table.documents})
+    findings, left = _copied(table.columns, {"stated": table.documents}, shares)
     cells = [
         cell_finding(column, row, table.documents[row], table.runs.get(row))
         for column in table.columns

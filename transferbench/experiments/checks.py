@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from transferbench import datasets, experiments, models, parameters, strict_yaml, tasks
 from transferbench.errors import SeveralErrors, UserError, brief, closest, unknown
 from transferbench.experiments.schema import Better, Claim, Column, Figure, Schema, StrictModel
-from transferbench.measures import COSTS, MEASURES
+from transferbench.measures import COSTS, MEASURES, SCORES
 from transferbench.problem import Family
 from transferbench.strict_yaml import Keys, LineMap
 
@@ -302,6 +302,12 @@ def _check_published(spec: Schema, errors: ErrorList) -> None:
     errors.check_known("row", spec.published, spec.rows, "published")
     for row, values in spec.published.items():
         errors.check_known("column", values, spec.columns, "published", row)
+        metric = (row in spec.rows and spec.rows[row].metric) or spec.metric
+        for column, value in values.items() if metric in SCORES else ():
+            numbers = value if isinstance(value, tuple) else (value,)
+            possible = all(0 <= number <= spec.scale_max for number in numbers)
+            message = f"expected numbers from 0 to {spec.scale_max} ({spec.unit}), got {value}."
+            errors.expect(possible, message, "published", row, column)
     if spec.control_of:
         message = "expected control_of or published, not both."
         errors.expect(not spec.published, message, "published")
