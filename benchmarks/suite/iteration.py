@@ -85,7 +85,7 @@ class Iteration:
 
 
 class Ratios:
-    """What flushing subnormal numbers, and a second thread, do to a fit."""
+    """Time of a fit that flushes subnormal numbers to zero, and of one with two threads, as ratios."""
 
     params = tuple(MODELS)
     param_names = ("model",)

@@ -126,7 +126,7 @@ def _switch(bits: int) -> int:
 
 @cache
 def _can_switch() -> bool:
-    """Return True if the processor counts subnormal numbers as zero once it is told to."""
+    """Return True if the processor can count subnormal numbers as zero."""
     if sys.platform != "win32" and (sys.platform, platform.machine()) not in WORDS:
         return False
     least = np.array([sys.float_info.min])

@@ -76,11 +76,11 @@ def tasks() -> dict[str, ModuleType]:
 
 def summaries() -> dict[str, str]:
     """Return one line for each task, by full task name, without importing the modules here."""
-    own: dict[str, str] = read_json("tasks.json")
-    lines = dict(own)
+    lines = dict(read_json("tasks.json"))
     for module in _plugins(others=True).values():
-        lines = module.TASKS | lines  # the first one counts
-    return own | lines
+        for task, line in module.TASKS.items():
+            lines.setdefault(task, line)
+    return lines
 
 
 def full_name(name: str) -> str:

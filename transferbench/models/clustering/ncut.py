@@ -93,7 +93,8 @@ def fit(
             try:
                 scores.append(np.eye(c)[cut.fit(W).labels_])
             except np.linalg.LinAlgError:
+                larger = "p" if sigma is None else "sigma"
                 raise ValueError(
-                    f"{problem.name}: no eigenvectors were found. Choose a larger sigma."
+                    f"{problem.name}: no eigenvectors were found. Choose a larger {larger}."
                 ) from None
     return clusters_fit(problem, scores, graphs)
