@@ -85,7 +85,7 @@ class Iteration:
 
 
 class Ratios:
-    """Time of a fit that flushes subnormal numbers to zero, and of one with two threads, as ratios."""
+    """Ratios of times: of a fit that flushes subnormal numbers, and of one with two threads."""
 
     params = tuple(MODELS)
     param_names = ("model",)
