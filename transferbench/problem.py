@@ -1,7 +1,7 @@
 """Core types: Problem (input), Truth (held-out labels), Fit (output)."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, Literal, Self, TypeAlias, get_args
@@ -10,6 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 Matrix: TypeAlias = np.ndarray | sp.csr_array
+#: Names of features.
+Names: TypeAlias = Sequence[str] | np.ndarray
 Family = Literal["transfer", "clustering", "multilabel"]
 #: Called by a model after each iteration with the iteration (from 1), the number of planned
 #: iterations and the scores of every domain. The caller can follow the accuracy; the model never
@@ -125,22 +127,30 @@ class Problem:
         Names of the classes, the columns of Y.
     domains
         Domains of documents: sources, in which every label is seen, and targets.
+    features
+        Names of the features (d,) of the first view, such as words; empty if they have none. No
+        model uses them.
 
     Raises
     ------
     ValueError
         If names of domains or classes are not unique, if domains differ in views, features or
-        classes, if a seen row of a transfer problem has not exactly one label, or if a target
-        equals a source.
+        classes, if there are names and features of different number, if a seen row of a transfer
+        problem has not exactly one label, or if a target equals a source.
     """
 
     name: str
     family: Family
     classes: tuple[str, ...]
     domains: tuple[Domain, ...]
+    features: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        self.__dict__.update(classes=tuple(self.classes), domains=tuple(self.domains))
+        self.__dict__.update(
+            classes=tuple(self.classes),
+            domains=tuple(self.domains),
+            features=tuple(map(str, self.features)),
+        )
         if mistake := self._mistake():
             raise ValueError(f"{self.name}: {mistake}")
 
@@ -158,6 +168,8 @@ class Problem:
             if count > 1:
                 return f"two {what} are called {repeated!r}; rename one."
         widths = [view.shape[1] for view in self.domains[0].views]
+        if self.features and len(self.features) != widths[0]:
+            return f"{len(self.features)} names of features; expected {widths[0]}, or none."
         for domain in self.domains:
             domain_widths = [view.shape[1] for view in domain.views]
             if domain_widths != widths:
@@ -220,6 +232,26 @@ class Truth:
 
 
 @dataclass(frozen=True)
+class FeatureClusters:
+    """Clusters of the features of one domain, as a tri-factorisation X ≈ V Hᵀ Uᵀ has them.
+
+    Parameters
+    ----------
+    kind
+        How domains share them, in the words of the model's paper, such as "common" and "own"; ""
+        if the model has one kind.
+    U
+        (d, k) weight of each feature of the first view in each cluster, ≥ 0.
+    H
+        (k, c) association of the clusters with the classes, ≥ 0.
+    """
+
+    kind: str
+    U: np.ndarray
+    H: np.ndarray
+
+
+@dataclass(frozen=True)
 class Fit:
     """Output of every model.
 
@@ -244,6 +276,9 @@ class Fit:
     held_out
         As scores, but those of labelled documents of targets are by a fit that had not seen their
         label. Empty if the model does not compute them.
+    factors
+        Clusters of the features by domain, those of each kind; see `topics`. Empty if the model has
+        none. If each target is fitted alone, those of a source are of the first target's fit.
     """
 
     scores: tuple[np.ndarray, ...]
@@ -251,6 +286,7 @@ class Fit:
     columns: Literal["classes", "clusters"] = "classes"
     diagnostics: Mapping[str, float] = field(default_factory=dict)
     held_out: tuple[np.ndarray, ...] = ()
+    factors: tuple[tuple[FeatureClusters, ...], ...] = ()
 
 
 def _equal(one: Matrix, other: Matrix) -> bool:

@@ -73,7 +73,8 @@ def counted():
 
 @pytest.mark.slow
 def test_rennies_counts_have_their_published_size(counted):
-    counts, groups = counted
+    counts, groups, words = counted
+    assert words[:3].tolist() == ["archive", "name", "atheism"]
     assert counts.shape == (18_774, 61_188)
     assert (counts.nnz, counts.sum()) == (2_435_219, 4_562_219)
     assert (document_frequency(counts) >= 6).sum() == 25_804  # "approximately 25,800", GTL
@@ -84,7 +85,7 @@ def test_rennies_counts_have_their_published_size(counted):
 @pytest.mark.slow
 @pytest.mark.parametrize(("pair", "least"), PAIRS)
 def test_zhuangs_files_are_the_recipe_to_the_last_value(counted, pair, least):
-    counts, groups = counted
+    counts, groups, _ = counted
     tops = pair.split("-vs-")
     rows = np.flatnonzero(np.isin([group.split(".")[0] for group in groups], tops))
     weights, _ = recipe(counts, groups, tops, document_frequency(counts[rows]) >= least)

@@ -192,8 +192,7 @@ class Session:
         return replace(compared, problem=self.problem, models={**compared.models, **fitted})
 
     def _separations(self) -> Mapping[str, Separation]:
-        has_names = self.features != "embeddings"
-        return separations(self.problem, self.sources, self.targets, self.options, has_names)
+        return separations(self.problem, self.sources, self.targets, self.options)
 
     def table(self, compared: Comparison) -> DataFrame:
         """Return a row for each target and model; see `compare.results_table`.

@@ -71,7 +71,7 @@ def dense(problem: Problem, features: Features, components: int) -> Problem:
         replace(domain, views=(normalize(view),), signed=True)
         for domain, view in zip(problem.domains, views, strict=True)
     )
-    return replace(problem, domains=tuple(domains))
+    return replace(problem, domains=tuple(domains), features=())
 
 
 def adapt(

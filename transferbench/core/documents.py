@@ -64,6 +64,7 @@ def joined(problem: Problem) -> Problem:
             )
             for domain in problem.domains
         ),
+        features=(),
     )
 
 

@@ -44,7 +44,7 @@ from transferbench.core.scale import (
     scale_to_one,
 )
 from transferbench.core.subnormal import share_work
-from transferbench.problem import Fit, Matrix, Watch
+from transferbench.problem import FeatureClusters, Fit, Matrix, Watch
 
 #: Entries of a block of rows; three such blocks in float32 fit into a second-level cache.
 BLOCK = 1 << 16
@@ -80,6 +80,8 @@ class Factor:
         Graph over the rows.
     graph_weight
         Weight λ of the graph's term.
+    kind
+        How domains share these feature clusters, see `problem.FeatureClusters`.
     version
         Number of changes so far, by which cached products are invalidated.
     """
@@ -92,6 +94,7 @@ class Factor:
     fill: bool = False
     graph: Graph | None = None
     graph_weight: float = 0.0
+    kind: str = ""
     version: int = field(default=0, init=False)
 
     def scale(
@@ -433,7 +436,8 @@ class NMTF:
         Returns
         -------
         Fit
-            Scores V of each domain, and the objective after each sweep.
+            Scores V of each domain, the objective after each sweep, and the feature clusters of
+            each domain by the first term that has its V.
 
         Raises
         ------
@@ -456,7 +460,16 @@ class NMTF:
                     scores = tuple(V.value.copy() for V in labels)
             if watch:
                 watch(iteration, max_iter, scores)
-        return Fit(scores, tuple(trace), diagnostics={"least_objective_iteration": least_at})
+        clusters = {
+            term.V: tuple(FeatureClusters(U.kind, U.value, H.value) for U, H in term.parts)
+            for term in reversed(self.terms)
+        }
+        return Fit(
+            scores,
+            tuple(trace),
+            diagnostics={"least_objective_iteration": least_at},
+            factors=tuple(clusters[V] for V in labels),
+        )
 
 
 def by_rows(X: Matrix, dtype: np.dtype) -> Matrix:

@@ -138,9 +138,14 @@ def product(X: Matrix, B: np.ndarray, out: np.ndarray | None = None) -> np.ndarr
     return XB
 
 
+def nonempty_columns(X: Matrix) -> np.ndarray:
+    """Return the indices of the columns of X (n, m) with a nonzero entry, ascending."""
+    return np.flatnonzero(np.asarray(abs(X).sum(axis=0)).ravel())
+
+
 def drop_empty_columns(X: Matrix) -> Matrix:
     """Return the columns of X (n, m) with a nonzero entry: the features that occur in a domain."""
-    return X[:, np.flatnonzero(np.asarray(abs(X).sum(axis=0)).ravel())]
+    return X[:, nonempty_columns(X)]
 
 
 def entries(X: Matrix) -> np.ndarray:

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -20,7 +20,7 @@ from transferbench.data.text import (
 )
 from transferbench.errors import Unavailable
 from transferbench.parameters import Count, CountOrZero, Positive
-from transferbench.problem import Domain, Family, Matrix, Problem, Truth
+from transferbench.problem import Domain, Family, Matrix, Names, Problem, Truth
 from transferbench.settings import Settings
 from transferbench.settings import load as load_settings
 
@@ -33,13 +33,33 @@ TrainFraction = Annotated[float, Gt(0), Lt(1)]
 #: Domains whose classes the option `class_sizes` cuts; see `subsample`.
 UnequalIn = Literal["target", "source", "both"]
 P = TypeVar("P")
-#: Reads a task from its files; returns the names of the classes, and the content of each domain by
-#: name. Its keyword-only arguments are options of the dataset.
-Reader = Callable[..., tuple[Sequence[str], Mapping[str, P]]]
 Builder = Callable[..., tuple[Problem, Truth]]
 #: Counts (n, d), or texts, of a domain, and its class indices (n,), −1 for an unknown class.
 Counts = tuple[sp.csr_array, np.ndarray]
 Texts = tuple[list[str], np.ndarray]
+
+
+class Content(NamedTuple, Generic[P]):
+    """Content of a task's files.
+
+    Parameters
+    ----------
+    classes
+        Names of the classes.
+    parts
+        Documents and their classes by domain, `Counts` or `Texts`.
+    vocabulary
+        Names of the features of counts; empty if they have none.
+    """
+
+    classes: Sequence[str]
+    parts: Mapping[str, P]
+    vocabulary: Names = ()
+
+
+#: Reads a task from its files; returns a `Content`, or classes and parts alone. Its keyword-only
+#: arguments are options of the dataset.
+Reader = Callable[..., Content[P] | tuple[Sequence[str], Mapping[str, P]]]
 
 
 def builder(
@@ -86,15 +106,16 @@ def builder(
         weighting, unit_length
             See `text.weight`; fitted on all domains together.
         """
-        classes, parts = read(task, files, **options)
+        content = Content(*read(task, files, **options))
         return problem_from_counts(
             task,
             family if isinstance(family, str) else family(task),
-            classes,
-            parts,
+            content.classes,
+            content.parts,
             min_df=min_df,
             weighting=weighting,
             unit_length=unit_length,
+            vocabulary=content.vocabulary,
         )
 
     return build
@@ -130,16 +151,16 @@ def text_builder(read: Reader[Texts]) -> Builder:
         Reads a task from its files.
     """
 
-    def read_counts(
-        task: str, files: dict[str, Path]
-    ) -> tuple[Sequence[str], Mapping[str, Counts]]:
-        classes, parts = read(task, files)
-        counts, _ = count((text for texts, _ in parts.values() for text in texts), r"[^\W_]{2,}")
+    def read_counts(task: str, files: dict[str, Path]) -> Content[Counts]:
+        classes, parts, _ = Content(*read(task, files))
+        texts = (text for texts, _ in parts.values() for text in texts)
+        counts, vocabulary = count(texts, r"[^\W_]{2,}")
         ends = np.cumsum([len(y) for _, y in parts.values()])
-        return classes, {
+        counted = {
             name: (counts[end - len(y) : end], y)
             for (name, (_, y)), end in zip(parts.items(), ends, strict=True)
         }
+        return Content(classes, counted, vocabulary)
 
     words = builder(read_counts, min_df=2)
 
@@ -174,7 +195,8 @@ def text_builder(read: Reader[Texts]) -> Builder:
             task, files, min_df=min_df, weighting=weighting, unit_length=unit_length
         )
         if characters or embeddings:
-            texts = [text for texts, _ in read(task, files)[1].values() for text in texts]
+            parts = Content(*read(task, files)).parts
+            texts = [text for texts, _ in parts.values() for text in texts]
             problem = add_text_views(
                 problem, texts, characters=characters, embeddings=embeddings,
                 weighting=weighting, unit_length=unit_length, settings=settings,
@@ -322,6 +344,7 @@ def problem_from_counts(
     min_df: int = 1,
     weighting: Weighting,
     unit_length: bool,
+    vocabulary: Names = (),
 ) -> tuple[Problem, Truth]:
     """Return a problem with one domain for each part, and its truth.
 
@@ -340,6 +363,8 @@ def problem_from_counts(
         Drop features in fewer documents, counted over all domains.
     weighting, unit_length
         See `text.weight`; fitted on all domains together.
+    vocabulary
+        (d,) names of the features; empty if they have none.
 
     Raises
     ------
@@ -347,14 +372,23 @@ def problem_from_counts(
         If the domains differ in their number of features or none is left.
     """
     counts = sp.vstack([counts for counts, _ in parts.values()], format="csr")
-    X = weight(counts[:, _frequent(counts, min_df)], weighting, unit_length)
+    columns = _frequent(counts, min_df)
+    X = weight(counts[:, columns], weighting, unit_length)
     y = np.concatenate([y for _, y in parts.values()])
     names = list(parts)
     domain = np.repeat(np.arange(len(parts)), [len(y) for _, y in parts.values()])
     Y = (y[:, None] == np.arange(len(classes))).astype(float)
     seen = (np.array(names) == "source")[domain] & (family == "transfer")
     scored = ~seen & (y >= 0)
-    return split_by_domain(task, family, classes, names, domain, [X], Y, seen, scored)
+    return split_by_domain(
+        task, family, classes, names, domain, [X], Y, seen, scored,
+        features=_named(vocabulary, columns),
+    )  # fmt: skip
+
+
+def _named(names: Names, columns: np.ndarray) -> list[str]:
+    """Return the names of some of the features; none if they have none."""
+    return [names[column] for column in columns] if len(names) else []
 
 
 def split_by_domain(
@@ -368,6 +402,7 @@ def split_by_domain(
     seen: np.ndarray,
     scored: np.ndarray,
     signed: bool = False,
+    features: Names = (),
 ) -> tuple[Problem, Truth]:
     """Return the problem with one domain for each of the names, and its truth.
 
@@ -391,6 +426,8 @@ def split_by_domain(
         (n,) bool.
     signed
         True if the first view may have negative entries.
+    features
+        (d,) names of the features of the first view; empty if they have none.
     """
     rows = [np.flatnonzero(domain == i) for i in range(len(names))]
     Y_seen = np.where(seen[:, None], Y, 0)
@@ -400,7 +437,7 @@ def split_by_domain(
     )
     true, scored_rows = tuple(Y[r] for r in rows), tuple(scored[r] for r in rows)
     return (
-        Problem(task, family, tuple(classes), domains),
+        Problem(task, family, tuple(classes), domains, tuple(features)),
         Truth(family, tuple(classes), tuple(names), true, scored_rows),
     )
 
@@ -491,10 +528,13 @@ def subsample(
             raise ValueError(f"{option} leaves a class of {name} empty")
     rows = np.concatenate(list(parts.values()))
     views: list[Matrix] = []
+    features: Names = problem.features
     for stacked in zip(*(domain.views for domain in problem.domains), strict=True):
         if sp.issparse(stacked[0]):
             X = sp.csr_array(sp.vstack(stacked, format="csr"))[rows]
-            views.append(weight(X[:, _frequent(X, min_df)], weighting, unit_length))
+            columns = _frequent(X, min_df)
+            features = features if views else _named(features, columns)
+            views.append(weight(X[:, columns], weighting, unit_length))
         else:
             views.append(np.vstack(stacked)[rows])
     domain = np.repeat(np.arange(len(parts)), list(map(len, parts.values())))
@@ -509,8 +549,9 @@ def subsample(
             base = problem.name.partition(":")[0]  # tasks with other features have the same sample
             seen[target[draw_labelled(len(target), labelled, draw, base)]] = True
     drawn, truth = split_by_domain(
-        problem.name, family, problem.classes, names, domain, views, Y, seen, scored & ~seen
-    )
+        problem.name, family, problem.classes, names, domain, views, Y, seen, scored & ~seen,
+        features=features,
+    )  # fmt: skip
     if label_weight != 1:
         drawn = weighted(drawn, label_weight)
     return drawn, truth

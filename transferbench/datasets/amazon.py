@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.problems import Counts, builder
+from transferbench.data.problems import Content, Counts, builder
 from transferbench.datasets import originals
 
 CLASSES = ("negative", "positive")
@@ -31,7 +31,7 @@ def needed(task: str) -> list[str]:
     return [f"amazon-reviews/{domain}/{name}.review" for domain in PAIRS[task] for name in CLASSES]
 
 
-def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str, Counts]]:
+def _read(task: str, files: dict[str, Path]) -> Content[Counts]:
     from sklearn.feature_extraction import DictVectorizer
 
     reviews, labels = [], []
@@ -41,10 +41,12 @@ def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str,
             labels.append(CLASSES.index(label.removeprefix("#label#:")))
             split = (pair.rpartition(":") for pair in pairs)
             reviews.append({term: int(count) for term, _, count in split})
-    counts = sp.csr_array(DictVectorizer(dtype=np.int64).fit_transform(reviews))
+    vectorizer = DictVectorizer(dtype=np.int64)
+    counts = sp.csr_array(vectorizer.fit_transform(reviews))
     y = np.array(labels)
     half = len(y) // 2
-    return CLASSES, {"source": (counts[:half], y[:half]), "target": (counts[half:], y[half:])}
+    parts = {"source": (counts[:half], y[:half]), "target": (counts[half:], y[half:])}
+    return Content(CLASSES, parts, [term.replace("_", " ") for term in vectorizer.feature_names_])
 
 
 build = builder(_read, min_df=5)

@@ -21,7 +21,7 @@ from transferbench.data.problems import (
 from transferbench.data.text import Weighting, count, select
 from transferbench.datasets import originals, read_json
 from transferbench.parameters import Count, CountOrZero
-from transferbench.problem import Problem, Truth
+from transferbench.problem import Names, Problem, Truth
 from transferbench.settings import Settings
 
 #: Domain → class → sub-categories, by short name.
@@ -108,6 +108,7 @@ def build(
         {name: (X[:, columns], y) for name, (X, y) in selected.items()},
         weighting=weighting,
         unit_length=unit_length,
+        vocabulary=vocabulary[columns],
     )
     if characters or embeddings:
         _, texts = posts(files.values())
@@ -121,7 +122,12 @@ def build(
 
 
 def build_from_weights(
-    task: str, split: Split, weights: sp.csr_array, groups: np.ndarray, unit_length: bool
+    task: str,
+    split: Split,
+    weights: sp.csr_array,
+    groups: np.ndarray,
+    unit_length: bool,
+    vocabulary: Names = (),
 ) -> tuple[Problem, Truth]:
     """Build a transfer task from posts whose words are already weighted.
 
@@ -137,12 +143,15 @@ def build_from_weights(
         (n,) the group of each post.
     unit_length
         Divide each row by its Euclidean length.
+    vocabulary
+        (d,) the words; empty if they are not known.
     """
     parts, classes = by_domain(split, weights, groups), list(next(iter(split.values())))
     # The weights pass as counts: "tf" keeps them as they are.
     return problem_from_counts(
-        task, "transfer", classes, parts, weighting="tf", unit_length=unit_length
-    )
+        task, "transfer", classes, parts, weighting="tf", unit_length=unit_length,
+        vocabulary=vocabulary,
+    )  # fmt: skip
 
 
 def by_domain(split: Split, X: sp.csr_array, groups: np.ndarray) -> dict[str, Counts]:

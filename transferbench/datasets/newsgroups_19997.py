@@ -66,18 +66,18 @@ def build(
     unit_length
         Divide each row by its Euclidean length.
     """
-    weights, groups = _corpus(*files.values(), headers)
+    weights, vocabulary, groups = _corpus(*files.values(), headers)
     if weighting == "tf-idf":
         counted = np.isin(groups, newsgroups.SIXTEEN)
         df = document_frequency(weights[np.flatnonzero(counted)])
         weights = sp.csr_array(weights.multiply(np.log(counted.sum() / np.maximum(df, 1))))
         weights.eliminate_zeros()  # words of every post, such as "subject"
     split = newsgroups.SPLITS[task.removesuffix("-19997")]
-    return newsgroups.build_from_weights(task, split, weights, groups, unit_length)
+    return newsgroups.build_from_weights(task, split, weights, groups, unit_length, vocabulary)
 
 
 @lru_cache(maxsize=1)
-def _corpus(path: Path, headers: Headers) -> tuple[sp.csr_array, np.ndarray]:
+def _corpus(path: Path, headers: Headers) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
     """Return counts (n, d) of the posts that are plain text, and the group of each."""
     posts = dict(sorted(members(path)))
 
@@ -88,10 +88,10 @@ def _corpus(path: Path, headers: Headers) -> tuple[sp.csr_array, np.ndarray]:
         return body if headers == "none" else NAMING.sub("", f"{head}\n") + body
 
     counts, vocabulary = count(map(words, posts.values()), "[a-z]{2,}")
-    counts = counts[:, select(counts, vocabulary, stop_words="english", min_df=15)]
+    columns = select(counts, vocabulary, stop_words="english", min_df=15)
     groups = np.array([name.split("/")[1] for name in posts])
     plain = np.array([is_plain(post) for post in posts.values()])
-    return counts[np.flatnonzero(plain)], groups[plain]
+    return counts[:, columns][np.flatnonzero(plain)], vocabulary[columns], groups[plain]
 
 
 def is_plain(post: bytes) -> bool:

@@ -58,12 +58,14 @@ def build(task: str, files: dict[str, Path]) -> tuple[Problem, Truth]:
     """Build one task."""
     name = task.removesuffix("-bydate")
     split, is_gtl = newsgroups.SPLITS[name], name.startswith("gtl/")
-    weights, groups = rennie(*files.values())
+    weights, groups, words = rennie(*files.values())
     if is_gtl:
         frequent = document_frequency(weights) >= 6
         weights, rows = recipe(weights, groups, next(iter(split.values())), frequent)
-        groups = groups[rows]
-    return newsgroups.build_from_weights(task, split, weights, groups, unit_length=not is_gtl)
+        groups, words = groups[rows], words[frequent]
+    return newsgroups.build_from_weights(
+        task, split, weights, groups, unit_length=not is_gtl, vocabulary=words
+    )
 
 
 def recipe(
@@ -99,8 +101,8 @@ def recipe(
 
 
 @lru_cache(maxsize=1)
-def rennie(by_date: Path, originals: Path) -> tuple[sp.csr_array, np.ndarray]:
-    """Return the counts (18774, 61188), int32, and the group of each post."""
+def rennie(by_date: Path, originals: Path) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
+    """Return the counts (18774, 61188), int32, the group of each post, and the words."""
     dates = {tuple(name.split("/")[1:]): _date(post) for name, post in members(originals)}
     posts = {
         tuple(name.split("/")): post for name, post in members(by_date) if originally.is_plain(post)
@@ -123,7 +125,8 @@ def rennie(by_date: Path, originals: Path) -> tuple[sp.csr_array, np.ndarray]:
     rows = np.repeat(np.arange(len(several)), [len(words[i]) for i in several])
     shape = (len(several), len(number))
     counts = sp.csr_array((np.ones(len(rows), np.int32), (rows, columns)), shape=shape)
-    return counts, np.array([order[i][1] for i in several])
+    groups = np.array([order[i][1] for i in several])
+    return counts, groups, np.array([*number], dtype=object)
 
 
 def _body(post: bytes) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from transferbench.data.archive import members
-from transferbench.data.problems import Counts, builder
+from transferbench.data.problems import Content, Counts, builder
 from transferbench.data.text import StopWords, count, select
 from transferbench.datasets import originals
 
@@ -40,7 +40,7 @@ TASKS = {
 
 def _read(
     task: str, files: dict[str, Path], *, stop_words: StopWords = "english"
-) -> tuple[tuple[str, ...], dict[str, Counts]]:
+) -> Content[Counts]:
     split = SPLITS[task]
     texts, labels, universities = [], [], []
     for path, page in sorted(members(*files.values())):
@@ -53,13 +53,14 @@ def _read(
     counts, words = count(texts, "[a-z]{2,}")
     columns = select(counts, words, stop_words=stop_words, min_df=1, max_features=MAX_FEATURES)
     y, university_of = np.array(labels), np.array(universities)
-    return CLASSES, {
+    parts = {
         domain: (
             counts[np.flatnonzero(university_of == name)][:, columns],
             y[university_of == name],
         )
         for domain, name in split.items()
     }
+    return Content(CLASSES, parts, words[columns])
 
 
 build = builder(_read, lambda task: "clustering" if task == "mtc/webkb4" else "transfer")

@@ -19,7 +19,7 @@ from transferbench.errors import UserError, brief
 from transferbench.files import user_path
 from transferbench.measures import ALL
 from transferbench.parameters import Count, CountOrZero, Params, resolve
-from transferbench.problem import Family, Matrix, Problem, Truth
+from transferbench.problem import Family, Matrix, Names, Problem, Truth
 from transferbench.settings import Settings
 from transferbench.userdata.documents import (
     Documents,
@@ -208,8 +208,9 @@ def documents_problem(
     Y = np.vstack([_indicator(file, classes, separator) for file in files])
     of_file = np.repeat(np.arange(len(files)), [len(file) for file in files])
     views: list[Matrix] = [] if dense is None else [dense]
+    features: Names = ()
     if words or dense is None:
-        X = feature_function(files[0].kind)(files, **used_options(files, options))
+        X, features = feature_function(files[0].kind)(files, **used_options(files, options))
         nonzeros = np.bincount(of_file, np.diff(X.indptr), minlength=len(files))
         if not nonzeros.all():
             raise _no_features(files[int(nonzeros.argmin())])
@@ -233,14 +234,14 @@ def documents_problem(
     try:
         return split_by_domain(
             name, family, classes, names, of_file, views, Y, seen, scored=scored,
-            signed=views[0] is dense,
+            signed=views[0] is dense, features=features,
         )  # fmt: skip
     except ValueError as error:
         raise UserError(f"{error}") from error
 
 
-def feature_function(kind: str) -> Callable[..., sp.csr_array]:
-    """Return the function that weights the features of files of a kind: files → (n, d).
+def feature_function(kind: str) -> Callable[..., tuple[sp.csr_array, np.ndarray]]:
+    """Return the function that makes weighted features (n, d) and their names (d,) of files.
 
     Its keyword-only arguments are the options.
 
@@ -354,30 +355,12 @@ def text_features(
     unit_length: bool = True,
     html: Html = "keep",
     characters: CountOrZero = 40_000,
-) -> sp.csr_array:
-    """Return the weighted token counts (n, d) of the texts of all files.
+) -> tuple[sp.csr_array, np.ndarray]:
+    """Return the weighted token counts (n, d) of the texts of all files, and the tokens (d,).
 
     `characters` is the largest number of features in a view of its own, see
     `text.character_view`.
     """
-    counts, _ = _token_counts(
-        files, tokens=tokens, stop_words=stop_words, token_pattern=token_pattern, min_df=min_df,
-        max_features=max_features, html=html,
-    )  # fmt: skip
-    return text.weight(counts, weighting, unit_length)
-
-
-def _token_counts(
-    files: Sequence[Documents],
-    *,
-    tokens: Tokens,
-    stop_words: text.StopWords,
-    token_pattern: str,
-    min_df: int,
-    max_features: int,
-    html: Html,
-) -> tuple[sp.csr_array, np.ndarray]:
-    """Return the counts (n, d) of the selected tokens of the texts of all files, and the tokens."""
     documents = (document for file in files for document in _texts(file, html))
     try:
         counts, vocabulary = text.count(
@@ -390,28 +373,8 @@ def _token_counts(
     )
     if not columns.size:
         raise _no_features(files[0])
-    return counts[:, columns], vocabulary[columns]  # frees the counts of all tokens
-
-
-def feature_names(files: Sequence[Documents], **options: Any) -> np.ndarray:
-    """Return the name (d,) of each feature: its token, or its number in matrices.
-
-    The texts are counted once more, since few tasks need the names.
-
-    Parameters
-    ----------
-    files
-        Documents of all domains.
-    **options
-        All options by which they became features.
-    """
-    if files[0].kind == "texts":
-        other = ("weighting", "unit_length", "characters")
-        selecting = {name: value for name, value in options.items() if name not in other}
-        return _token_counts(files, **selecting)[1]
-    columns = np.flatnonzero(text.document_frequency(stack(files)) >= options["min_df"])
-    what, first = ("feature", 1) if files[0].kind == ".svm" else ("column", 0)
-    return np.array([f"{what} {column + first}" for column in columns], dtype=object)
+    counts = counts[:, columns]  # frees the counts of all tokens
+    return text.weight(counts, weighting, unit_length), vocabulary[columns]
 
 
 def _matrix_features(
@@ -420,8 +383,8 @@ def _matrix_features(
     min_df: Count = 1,
     weighting: text.Weighting | None = None,
     unit_length: bool | None = None,
-) -> sp.csr_array:
-    """Return the weighted features (n, d) of the matrices of all files.
+) -> tuple[sp.csr_array, np.ndarray]:
+    """Return the weighted features (n, d) of the matrices of all files, and their numbers (d,).
 
     Parameters
     ----------
@@ -439,7 +402,9 @@ def _matrix_features(
     X = X[:, columns]
     if weighting != "log-tf":
         X = safe_scale([X], f"{files[0].path}")[0]
-    return text.weight(X, weighting or "tf", bool(unit_length))
+    what, first = ("feature", 1) if files[0].kind == ".svm" else ("column", 0)
+    names = np.array([f"{what} {column + first}" for column in columns], dtype=object)
+    return text.weight(X, weighting or "tf", bool(unit_length)), names
 
 
 def _no_features(file: Documents) -> UserError:

@@ -15,7 +15,6 @@ from transferbench.models.transfer import consensus
 from transferbench.parameters import Params
 from transferbench.problem import Domain, Problem
 from transferbench.userdata.documents import Documents
-from transferbench.userdata.load import feature_names
 from transferbench.userdata.markup import share_with_tags
 
 #: Area (see `consensus.area`) from which source and target differ. This and the next thresholds
@@ -72,7 +71,6 @@ def separations(
     sources: Sequence[Documents],
     targets: Sequence[Documents],
     options: Params,
-    has_names: bool = True,
 ) -> dict[str, Separation]:
     """Return what separates each target from the sources, by name; only of those that differ.
 
@@ -84,11 +82,9 @@ def separations(
         The documents.
     options
         All options by which they became features.
-    has_names
-        False if the features are embeddings, which no words name.
     """
     found: dict[str, Separation] = {}
-    names: np.ndarray | None = None
+    names = np.array(problem.features, object)
     if not sources or problem.family == "clustering":
         return found
     for target, documents in zip(problem.domains[-len(targets) :], targets, strict=True):
@@ -101,12 +97,10 @@ def separations(
         few = min(len(target.seen), sum(len(d.seen) for d in problem.sources)) < consensus.FEW
         if few or (area < DIFFERENT and not differs_in_html):
             continue
-        if not has_names:
+        if not len(names):  # embeddings
             suspicious = differs_in_html or area >= SUSPICIOUS_AREA
             found[target.name] = Separation(area, "", max(html) >= SOME_HTML, suspicious)
             continue
-        if names is None:
-            names = feature_names([*sources, *targets], **options)
         columns, is_of_target, gap = _strongest(problem, target)
         words = [
             ", ".join(names[columns[is_of_target == side]]) + f" in the {where}"

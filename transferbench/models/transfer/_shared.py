@@ -21,7 +21,7 @@ from transferbench.core.scale import (
     sum_one,
 )
 from transferbench.parameters import Prior
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import FeatureClusters, Fit, Problem, Watch
 
 #: Start of V in targets: probabilities of logistic regression, or its 0/1 decisions.
 Start = Literal["probabilities", "decisions"]
@@ -176,8 +176,11 @@ def fit_each_target(
     -------
     Fit
         The scores of a source are its labels. A diagnostic of several fits is the least of them.
+        Feature clusters of sources are those of the first target's fit.
     """
     scores = [domain.Y for domain in problem.domains]
+    factors: list[tuple[FeatureClusters, ...]] = [()] * len(problem.domains)
+    sources = [i for i, domain in enumerate(problem.domains) if domain.seen.all()]
     trace: list[float] = []
     targets = [i for i, domain in enumerate(problem.domains) if not domain.seen.all()]
 
@@ -196,10 +199,13 @@ def fit_each_target(
         single = replace(problem, domains=(*problem.sources, problem.domains[target]))
         fit = fit_one(single, watch=partial(on_iteration, turn, target), **prior_of_target)
         scores[target] = fit.scores[-1]
+        for i, clusters in zip([*sources, target], fit.factors, strict=bool(fit.factors)):
+            factors[i] = factors[i] or clusters
         trace += fit.trace
         for name, value in fit.diagnostics.items():
             diagnostics[name] = min(value, diagnostics.get(name, value))
-    return Fit(tuple(scores), tuple(trace), diagnostics=diagnostics)
+    of_domains = tuple(factors) if any(factors) else ()
+    return Fit(tuple(scores), tuple(trace), diagnostics=diagnostics, factors=of_domains)
 
 
 def shared_association(

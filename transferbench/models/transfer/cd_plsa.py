@@ -27,7 +27,7 @@ from transferbench.core.scale import scale_to_one
 from transferbench.models.transfer._dual_plsa import expected_counts, proportions
 from transferbench.models.transfer._shared import word_topics
 from transferbench.parameters import Count, Positive
-from transferbench.problem import Fit, Problem, Watch
+from transferbench.problem import FeatureClusters, Fit, Problem, Watch
 
 #: Steps of PLSA in the authors' code.
 PLSA_STEPS = 200
@@ -90,4 +90,5 @@ def fit(
         )
         if watch:
             watch(iteration, max_iter, scores)
-    return Fit(scores, tuple(trace))
+    factors = tuple((FeatureClusters("", W, H),) for W in Ws)
+    return Fit(scores, tuple(trace), factors=factors)

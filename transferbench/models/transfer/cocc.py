@@ -40,7 +40,7 @@ from transferbench.core.documents import seen_rows, seen_weights
 from transferbench.core.logistic import label_start
 from transferbench.core.priors import class_priors, count_offsets
 from transferbench.parameters import Count, Positive, Prior, Weight
-from transferbench.problem import Fit, Matrix, Problem, Watch
+from transferbench.problem import FeatureClusters, Fit, Matrix, Problem, Watch
 
 TINY = np.finfo(np.float64).tiny
 #: Scores that differ by this fraction are equal.
@@ -102,7 +102,11 @@ def fit(
         )
         if watch:
             watch(iteration, max_iter, scores)
-    return Fit(scores=scores, trace=tuple(trace), diagnostics=priors.diagnostics)
+    factors = tuple(
+        (clusterings[i].feature_clusters(),) if i in clusterings else ()
+        for i in range(len(problem.domains))
+    )
+    return Fit(scores=scores, trace=tuple(trace), diagnostics=priors.diagnostics, factors=factors)
 
 
 @dataclass(eq=False)
@@ -151,6 +155,14 @@ class CoClustering:
     def _by_word_cluster(self, table: np.ndarray) -> np.ndarray:
         """Return the rows of a table of words (m, c) summed by word cluster: (k, c)."""
         return np.asarray(_indicator(self.words, self.k).T @ table)
+
+    def feature_clusters(self) -> FeatureClusters:
+        """Return p(w|ŵ) in the target (m, k), and p(ŵ, d̂) (k, c)."""
+        table = self._by_document_cluster()
+        mass = table.sum(axis=1)
+        U = (_indicator(self.words, self.k) * mass[:, None]).toarray()
+        U /= np.maximum(U.sum(axis=0), TINY)
+        return FeatureClusters("", U, self._by_word_cluster(table))
 
     def objective(self) -> float:
         """Return I(D; W) − I(D̂; Ŵ) + λ (I(C; W) − I(C; Ŵ)), in nats."""

@@ -168,6 +168,7 @@ def by_view(problem: Problem) -> list[Problem]:
             domains=tuple(
                 replace(d, views=(d.views[v],), signed=d.signed or v > 0) for d in problem.domains
             ),
+            features=problem.features if v == 0 else (),
         )
         for v in views
     ]

@@ -118,8 +118,9 @@ def fit(
             rng = np.random.default_rng(seed)
             common, H = rng.random((m, kappa)), rng.random((k, c))
             owns = [rng.random((m, k - kappa)) for _ in Vs]
-        U, H1, H2 = Factor(common, normalize=normalize_U), Factor(H[:kappa]), Factor(H[kappa:])
-        own_Us = [Factor(own, normalize=normalize_U) for own in owns]
+        U = Factor(common, normalize=normalize_U, kind="common")
+        H1, H2 = Factor(H[:kappa]), Factor(H[kappa:])
+        own_Us = [Factor(own, normalize=normalize_U, kind="own") for own in owns]
         terms = [
             Term(sum_one(domain.X), V, ((U, H1), (own_U, H2)))
             for domain, own_U, V in zip(problem.domains, own_Us, Vs, strict=True)

@@ -49,7 +49,7 @@ from transferbench.core.documents import stack_matrices
 from transferbench.core.graph import Graph, Search, cosine_graph, graph_diagnostics
 from transferbench.core.nmtf import NMTF, Factor, Stop, Term
 from transferbench.core.priors import class_priors, match_counts
-from transferbench.core.scale import SCALES, Normalize, NormalizeAt, drop_empty_columns
+from transferbench.core.scale import SCALES, Normalize, NormalizeAt, nonempty_columns
 from transferbench.models.transfer._shared import Start, label_factors
 from transferbench.parameters import Count, Positive, Precision, Prior, Weight
 from transferbench.problem import Fit, Problem, Watch
@@ -125,8 +125,10 @@ def fit(
     rng = np.random.default_rng(seed)
     H = Factor(rng.random((k, len(problem.classes))))
     Us, Vs, terms, graphs = [], label_factors(problem, C, normalize, start, priors=priors), [], []
+    features = []  # of the rows of each U
     for i, (domain, V) in enumerate(zip(problem.domains, Vs, strict=True)):
-        X = drop_empty_columns(domain.X)
+        occurring = nonempty_columns(domain.X)
+        X = domain.X[:, occurring]
         if not X.shape[1]:
             raise ValueError(f"domain {domain.name}: all its documents are empty.")
         U = Factor(rng.random((X.shape[1], k)), normalize="columns")
@@ -135,7 +137,7 @@ def fit(
             feature_graph = cosine_graph(X.T, p)
             order = feature_graph.order()
             U.graph, U.graph_weight = feature_graph.reordered(order), lam
-            U.value, X = U.value[order], X[:, order]
+            U.value, X, occurring = U.value[order], X[:, order], occurring[order]
         if gamma and not V.fixed:
             if neighbours == "domain":
                 V.graph = cosine_graph(X, p, search=search)
@@ -144,6 +146,7 @@ def fit(
             V.graph_weight = gamma
             graphs.append(V.graph)
         Us.append(U)
+        features.append(occurring)
         terms.append(Term(SCALES[scale](X), V, ((U, H),)))
     model = NMTF(terms, normalize_at=normalize_at, dtype=dtype)
 
@@ -164,7 +167,20 @@ def fit(
 
     fit = model.solve(sweep, max_iter, Vs, watch and on_iteration, stop)
     diagnostics = {**fit.diagnostics, **graph_diagnostics(graphs), **priors.diagnostics}
-    return replace(fit, scores=decide(fit.scores), diagnostics=diagnostics)
+    m = problem.domains[0].X.shape[1]
+    factors = tuple(
+        tuple(replace(clusters, U=_of_all(clusters.U, rows, m)) for clusters in of_domain)
+        for of_domain, rows in zip(fit.factors, features, strict=True)
+    )
+    scores = decide(fit.scores)
+    return replace(fit, scores=scores, diagnostics=diagnostics, factors=factors)
+
+
+def _of_all(U: np.ndarray, rows: np.ndarray, m: int) -> np.ndarray:
+    """Return U (m, k) of all features, zero for those that a domain lacks."""
+    complete = np.zeros((m, U.shape[1]), U.dtype)
+    complete[rows] = U
+    return complete
 
 
 def _graph_of(problem: Problem, i: int, p: int, search: Search) -> Graph:

@@ -32,13 +32,14 @@ from transferbench.core.scale import scale_to_one
 from transferbench.models.transfer._dual_plsa import expected_counts, proportions
 from transferbench.models.transfer._shared import word_topics
 from transferbench.parameters import Count, CountOrZero, Positive
-from transferbench.problem import Fit, Matrix, Problem, Watch
+from transferbench.problem import FeatureClusters, Fit, Matrix, Problem, Watch
 
 
 @dataclass
 class Kind:
     """Concepts of one kind: P(w|y) (m, k) and P(y|z) (k, c), of each domain or shared."""
 
+    name: str
     Ws: list[np.ndarray]
     Hs: list[np.ndarray]
     share_words: bool
@@ -103,11 +104,11 @@ def fit(
     topics, _ = word_topics(problem, max(1, k1 + k2), seed=seed)
     topics = topics.astype(np.float64)
     kinds = [
-        Kind([W] * n, [np.full((k, c), 1 / k)] * n, share_words, share_classes)
-        for k, W, share_words, share_classes in (
-            (k1, topics[:, :k1], True, True),
-            (k2, topics[:, k1 : k1 + k2], False, True),
-            (k3, np.full((m, k3), 1 / m), False, False),
+        Kind(name, [W] * n, [np.full((k, c), 1 / k)] * n, share_words, share_classes)
+        for name, k, W, share_words, share_classes in (
+            ("identical", k1, topics[:, :k1], True, True),
+            ("homogeneous", k2, topics[:, k1 : k1 + k2], False, True),
+            ("distinct", k3, np.full((m, k3), 1 / m), False, False),
         )
         if k
     ]
@@ -141,4 +142,10 @@ def fit(
         )
         if watch:
             watch(iteration, max_iter, scores)
-    return Fit(scores, tuple(trace))
+    factors = tuple(
+        tuple(
+            FeatureClusters(kind.name, kind.Ws[i], kind.Hs[i] * Vs[i].sum(axis=0)) for kind in kinds
+        )
+        for i in range(n)
+    )
+    return Fit(scores, tuple(trace), factors=factors)

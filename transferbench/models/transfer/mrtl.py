@@ -122,7 +122,7 @@ def fit(
             value = rng.random((m, k1 if common else k_own))
         else:
             value = topics[:, :k1] if common else topics[:, k1:]
-        return Factor(value, normalize=normalize_U)
+        return Factor(value, normalize=normalize_U, kind="common" if common else "own")
 
     def association(k: int) -> Factor:
         return Factor(rng.random((k, c)) if topics is None else np.full((k, c), 1 / c))

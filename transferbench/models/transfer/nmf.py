@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.parameters import Count
-from transferbench.problem import Domain, Fit, Problem
+from transferbench.problem import Domain, FeatureClusters, Fit, Problem
 
 
 def fit(problem: Problem, *, max_iter: Count = 200, seed: int) -> Fit:
@@ -34,18 +34,26 @@ def fit(problem: Problem, *, max_iter: Count = 200, seed: int) -> Fit:
 
     rng = np.random.RandomState(seed)
 
-    def factor(domain: Domain) -> np.ndarray:
+    def factor(domain: Domain) -> tuple[np.ndarray, FeatureClusters]:
+        """Return W (n, c), and F (m, c) as clusters, each a class of its own."""
         # In float32 scikit-learn's updates overflow from some starts: they divide by tiny numbers.
         X = sp.csc_matrix(domain.X, dtype=np.float64)
         # With words that no document has, they overflow from some starts all the same.
-        for words in (X, X[:, np.diff(X.indptr) > 0]):
-            W, _, _ = non_negative_factorization(
-                words.tocsr(), n_components=len(problem.classes), init="random", solver="mu",
+        for words in (np.arange(X.shape[1]), np.flatnonzero(np.diff(X.indptr))):
+            W, components, _ = non_negative_factorization(
+                X[:, words].tocsr(), n_components=len(problem.classes), init="random", solver="mu",
                 max_iter=max_iter, tol=0, random_state=rng,
             )  # fmt: skip
             if np.isfinite(W).all():
                 break
-        return np.asarray(W)
+        F = np.zeros((X.shape[1], len(components)))
+        F[words] = components.T
+        return np.asarray(W), FeatureClusters("", F, np.eye(len(components)))
 
-    scores = (domain.Y if domain.seen.all() else factor(domain) for domain in problem.domains)
-    return Fit(tuple(scores), columns="clusters")
+    scores: list[np.ndarray] = []
+    factors: list[tuple[FeatureClusters, ...]] = []
+    for domain in problem.domains:
+        W, *clusters = (domain.Y,) if domain.seen.all() else factor(domain)
+        scores.append(W)
+        factors.append(tuple(clusters))
+    return Fit(tuple(scores), columns="clusters", factors=tuple(factors))

@@ -123,8 +123,12 @@ def fit(
             Term(scale(domain.X), G, ((F1, S1), (F2, S2), (F3, S3)))
             for domain, G, (F2, F3, S3) in zip(problem.domains, Gs, by_domain, strict=True)
         ]
-        for F in (F1, *(F for F2, F3, _ in by_domain for F in (F2, F3))):
-            F.normalize = normalize_F
+        kinds = (
+            ("identical", F1),
+            *(each for F2, F3, _ in by_domain for each in (("alike", F2), ("distinct", F3))),
+        )
+        for F_kind, F in kinds:
+            F.kind, F.normalize = F_kind, normalize_F
         model = NMTF(terms, normalize_at=normalize_at, dtype=dtype)
 
         def at_once() -> None:
