@@ -30,6 +30,7 @@ SMALL = {
 PARTS = {
     "core": set(),
     "models": {"core"},
+    "topics": {"core"},
     "data": {"core"},
     "userdata": {"core", "data", "models"},
     "datasets": {"data", "userdata"},

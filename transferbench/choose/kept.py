@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from transferbench import artefacts, models
-from transferbench.problem import Fit, Problem
+from transferbench.problem import FeatureClusters, Fit, Problem
 from transferbench.userdata.multilabel import fit_in_tasks
 
 
@@ -57,13 +57,19 @@ def fit(
                 result = fit_in_tasks(problem, fit_one)
                 seconds = costs.clock() - start
         texts = [str(warning.message).rstrip(".") for warning in printed]
-        parts = (getattr(result, field.name) for field in fields(result))
-        packed = tuple([*part.items()] if isinstance(part, Mapping) else part for part in parts)
-        return packed, seconds, texts
+        plain = {field.name: getattr(result, field.name) for field in fields(result)} | {
+            "diagnostics": [*result.diagnostics.items()],
+            "factors": [[(c.kind, c.U, c.H) for c in of_domain] for of_domain in result.factors],
+        }
+        return tuple(plain.values()), seconds, texts
 
     is_ours = not models.is_external(model) and models.get(model).path.is_relative_to(models.FOLDER)
     with artefacts.use(folder if is_ours else None):
         code = models.code(model) if folder and is_ours else ""
         packed, seconds, texts = fitted(problem, model, sorted(params.items()), seed, code)
     values = dict(zip((field.name for field in fields(Fit)), packed, strict=True))
-    return Fit(**values | {"diagnostics": dict(values["diagnostics"])}), seconds, texts
+    factors = (
+        tuple(FeatureClusters(*parts) for parts in of_domain) for of_domain in values["factors"]
+    )
+    values |= {"diagnostics": dict(values["diagnostics"]), "factors": tuple(factors)}
+    return Fit(**values), seconds, texts

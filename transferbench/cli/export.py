@@ -36,8 +36,9 @@ def command(settings: Settings, name: str, out: Path, form: str) -> None:
     \b
     transferbench export comp-vs-rec --out comp-vs-rec --format csv
 
-    The labels that a model may see are in labels.csv, the others in truth.csv. README.md says what
-    is what and how to read it in Python, R and MATLAB.
+    The labels that a model may see are in labels.csv, the others in truth.csv; the names of the
+    features, if they have any, in features.txt. README.md says what is what and how to read it in
+    Python, R and MATLAB.
     """
     import pandas as pd
     from jinja2 import Template
@@ -56,6 +57,8 @@ def command(settings: Settings, name: str, out: Path, form: str) -> None:
             file = f"{domain.name}{part}.{form}"
             matrices[file] = view.shape
             _write(view, out / file, form)
+    if problem.features:
+        (out / "features.txt").write_text("\n".join(problem.features) + "\n", encoding="utf-8")
     known = [_labels(problem.classes, d.name, d.Y, d.seen) for d in problem.domains]
     hidden = map(_labels, repeat(problem.classes), truth.names, truth.Y, truth.scored)
     for file, labels in (("labels.csv", known), ("truth.csv", hidden)):

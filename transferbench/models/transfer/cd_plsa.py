@@ -22,9 +22,9 @@ EM keeps zeros. Weights of labels only enter the regression that gives the start
 import numpy as np
 
 from transferbench.core.documents import with_labels
+from transferbench.core.dual_plsa import expected_counts, proportions
 from transferbench.core.logistic import label_start
 from transferbench.core.scale import scale_to_one
-from transferbench.models.transfer._dual_plsa import expected_counts, proportions
 from transferbench.models.transfer._shared import word_topics
 from transferbench.parameters import Count, Positive
 from transferbench.problem import FeatureClusters, Fit, Problem, Watch

@@ -27,9 +27,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from transferbench.core.documents import with_labels
+from transferbench.core.dual_plsa import expected_counts, proportions
 from transferbench.core.logistic import label_start
 from transferbench.core.scale import scale_to_one
-from transferbench.models.transfer._dual_plsa import expected_counts, proportions
 from transferbench.models.transfer._shared import word_topics
 from transferbench.parameters import Count, CountOrZero, Positive
 from transferbench.problem import FeatureClusters, Fit, Matrix, Problem, Watch

@@ -1,0 +1,242 @@
+"""transferbench topics."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import scipy.sparse as sp
+
+from transferbench import models
+from transferbench.cli._options import (
+    Integer,
+    Number,
+    completing,
+    option,
+    parameter_options,
+    passing,
+    task,
+    task_names,
+)
+from transferbench.cli._terminal import echo, echo_json
+from transferbench.errors import UserError
+from transferbench.settings import Settings
+from transferbench.topics import MODELS, RELEVANCE, WORDS
+from transferbench.userdata.documents import ReadOptions
+
+if TYPE_CHECKING:
+    from transferbench.problem import Fit, Matrix, Problem
+    from transferbench.topics import Topic, Topics
+
+#: Texts of documents by domain and row.
+Texts = dict[str, Sequence[str]]
+#: Characters of a line of words or text.
+WIDTH = 100
+#: Shares of more classes than this are not printed, only the largest one.
+FEW_CLASSES = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Files(ReadOptions):
+    """Values of the options that name the user's files."""
+
+    sources: tuple[str, ...] = option(
+        "--source", type=click.Path(), multiple=True,
+        help="Labelled documents of a domain of your own, named as for `compare`; repeatable.",
+    )  # fmt: skip
+    targets: tuple[str, ...] = option(
+        "--target", type=click.Path(), multiple=True,
+        help="Documents of another domain of your own; repeatable.",
+    )  # fmt: skip
+    task_options: tuple[str, ...] = option(
+        "--option", multiple=True, metavar="NAME=VALUE",
+        help="How texts become features (`describe own`); repeatable.",
+    )  # fmt: skip
+
+
+@click.command()
+@click.argument("model", shell_complete=completing(lambda: MODELS))
+@click.argument("name", metavar="[TASK]", required=False, shell_complete=completing(task_names))
+@parameter_options
+@click.option("--seed", type=Integer(0, 2**32 - 1), default=0, show_default=True, help="Seed.")
+@click.option(
+    "--words", type=Integer(1), default=WORDS, show_default=True, help="Words of a topic."
+)
+@click.option(
+    "--topics", "most", type=Integer(1), default=10, show_default=True,
+    help="Topics of a domain that are printed, the largest first.",
+)  # fmt: skip
+@click.option(
+    "--documents", type=Integer(0), default=0, show_default=True,
+    help="Typical documents of a topic.",
+)  # fmt: skip
+@click.option(
+    "--relevance", type=Number(0, 1), default=RELEVANCE, show_default=True,
+    help="1 orders words by their frequency in the topic, less also by how much more frequent "
+    "they are there than elsewhere.",
+)  # fmt: skip
+@click.option("--csv", "csv", type=click.Path(path_type=Path), help="Write all topics as CSV.")
+@click.option("--html", type=click.Path(path_type=Path), help="Write all topics as a page.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
+@passing("files", Files)
+@click.pass_obj
+def command(
+    settings: Settings, model: str, name: str | None, assignments: tuple[str, ...], seed: int,
+    words: int, most: int, documents: int, relevance: float, csv: Path | None, html: Path | None,
+    as_json: bool, files: Files,
+) -> None:  # fmt: skip
+    """Print what the feature clusters of a model are about.
+
+    \b
+    transferbench topics dtl comp-vs-rec
+    transferbench topics gcmf --source labelled.csv --target mail.csv --html topics.html
+
+    The model is fitted, and each entry of a document is divided among its feature clusters. A topic
+    has a share of all entries, the shares of its classes, the documents in which it is the largest,
+    and its words. Coherence (NPMI) is 0 if the words of a topic occur together as by chance, 1 if
+    always. Diversity is the share of different words among those of all topics. The effective
+    number of topics is less than that of the clusters if a few hold most entries.
+    """
+    from transferbench import topics
+
+    if model not in MODELS:
+        models.get(model)  # raises for an unknown name
+        raise UserError(f"{model} has no feature clusters; expected {', '.join(MODELS)}.")
+    for path in filter(None, (csv, html)):
+        if not path.parent.is_dir():
+            raise UserError(f"{path}: the folder does not exist; name another place.")
+    fit, problem, texts = _fitted(model, name, assignments, seed, files, settings)
+    found = topics.topics_of(
+        fit, problem, words=words, typical=max(documents, 3), relevance=relevance
+    )
+    if csv:
+        from transferbench.files import write_text
+
+        write_text(csv, found.to_frame().to_csv(index=False))
+    if as_json:
+        quality = {
+            domain: {
+                "coherence": found.coherence(domain),
+                "diversity": found.diversity(domain),
+                "effective": found.effective(domain),
+            }
+            for domain in found.topics
+        }
+        rows = found.to_frame().to_dict("records")
+        echo_json({"model": model, "classes": found.classes, "quality": quality, "topics": rows})
+    else:
+        _print(found, texts, most, documents)
+    for path in filter(None, (csv, html)):
+        echo(path, err=as_json)
+
+
+def _fitted(
+    model: str, name: str | None, assignments: Sequence[str], seed: int, files: Files,
+    settings: Settings,
+) -> tuple[Fit, Problem, Texts]:  # fmt: skip
+    """Return the fit, its problem, and the texts of the documents by domain."""
+    from transferbench import api, tasks
+    from transferbench.choose.session import Session
+    from transferbench.core.parallel import threads, use_threads
+    from transferbench.parameters import parse
+    from transferbench.runs.machine import cores
+
+    given = parse(assignments)
+    if bool(name) == bool(files.targets):
+        raise UserError("expected either a task or files (--source, --target).")
+    with use_threads(), use_threads(min(threads(), cores())):
+        if name:
+            problem, _ = tasks.load(tasks.Task.parse(task(name)), settings)
+            params = api.resolve(model, problem.family, given)
+            fit = models.fit(model, problem, params, seed=seed, watch=None)
+            return (
+                fit,
+                problem,
+                {domain.name: _Words(domain.X, problem) for domain in problem.domains},
+            )
+        if not files.sources:
+            raise UserError("--source is missing; name a file of labelled documents.")
+        session = Session.from_files(
+            files.sources, files.targets, names=[model], family="transfer",
+            params={model: given}, seed=seed, labels="none", options=parse(files.task_options),
+            read_options=files, using=settings,
+        )  # fmt: skip
+        compared = session.compare(crossed=False, untrained=False)
+    fits = compared.models[model].fits
+    if not fits:
+        reasons = "; ".join(map(str, compared.models[model].doubts))
+        raise UserError(f"{model} cannot be fitted: {reasons}.")
+    documents = (*session.sources, *session.targets)
+    texts = {
+        domain.name: file.content
+        for domain, file in zip(session.problem.domains, documents, strict=True)
+        if file.kind == "texts"
+    }
+    return fits[0], session.problem, texts
+
+
+class _Words(Sequence[str]):
+    """The largest words of each document, in place of its text."""
+
+    def __init__(self, X: Matrix, problem: Problem) -> None:
+        self._X, self._features = X, problem.features
+
+    def __len__(self) -> int:
+        return int(self._X.shape[0])
+
+    def __getitem__(self, row: Any) -> Any:
+        values = sp.csr_array(self._X[[row]]).toarray()[0]
+        largest = (-values).argsort(kind="stable")[:WORDS]
+        return ", ".join(self._features[w] for w in largest if self._features and values[w])
+
+
+def _print(found: Topics, texts: Texts, most: int, documents: int) -> None:
+    """Print a table of topics for each domain."""
+    for domain, topics in found.topics.items():
+        echo(
+            f"{domain}: {len(topics)} topics (effective number {found.effective(domain):.1f}), "
+            f"coherence {found.coherence(domain):.2f}, diversity {found.diversity(domain):.2f}"
+        )
+        echo()
+        few = len(found.classes) <= FEW_CLASSES
+        class_head = "/".join(found.classes) if few else "class"
+        shown = topics[:most]
+        heads = ["topic", "share %", "documents %", class_head, "NPMI"]
+        rows = [
+            [
+                topic.name, f"{100 * topic.share:.1f}", f"{100 * topic.documents:.1f}",
+                _classes(topic, found.classes), f"{topic.coherence:.2f}",
+            ]
+            for topic in shown
+        ]  # fmt: skip
+        widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+        left = sum(widths) + 2 * len(widths)
+
+        def line(cells: Sequence[str], widths: Sequence[int] = widths) -> str:
+            return "  ".join(map(str.ljust, cells, widths))
+
+        echo(f"{line(heads)}  words")
+        for topic, row in zip(shown, rows, strict=True):
+            words = textwrap.wrap(", ".join(topic.words), max(40, WIDTH - left))
+            echo(f"{line(row)}  {words[0] if words else ''}".rstrip())
+            for more in words[1:]:
+                echo(" " * left + more)
+            for document in topic.typical[:documents]:
+                text = f": {texts[domain][document]}" if domain in texts else ""
+                shortened = textwrap.shorten(f"document {document + 1}{text}", WIDTH - 4)
+                echo(f"    {shortened}")
+        if len(topics) > most:
+            echo(f"… and {len(topics) - most} smaller topics (--topics {len(topics)})")
+        echo()
+
+
+def _classes(topic: Topic, classes: Sequence[str]) -> str:
+    """Return the shares of the classes in per cent; of many classes the largest with its name."""
+    if len(classes) <= FEW_CLASSES:
+        return "/".join(f"{100 * share:.0f}" for share in topic.classes)
+    best = max(range(len(classes)), key=topic.classes.__getitem__)
+    return f"{classes[best]} {100 * topic.classes[best]:.0f}"

@@ -1,0 +1,247 @@
+"""Topics: what the feature clusters of a fit are about, in each domain.
+
+A tri-factorisation describes a documents × features matrix by X ≈ V Hᵀ Uᵀ, with classes V (n, c) of
+the documents, clusters U (d, k) of the features and their association H (k, c). Some of the models
+let rows of U sum to one, others its columns or neither, so that its entries cannot be compared
+from model to model. The share of cluster j in the entry (i, w) can:
+
+    P(j | i, w) = U_wj (H Vᵀ)_ji / (V Hᵀ Uᵀ)_iw
+
+as in the E-step of PLSA (Hofmann, 1999). A topic is described by the entries of X, each divided
+among the clusters by this share; see `core.dual_plsa.expected_counts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import log
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench.core.dual_plsa import expected_counts
+from transferbench.core.losses import divide_by_product, entry_rows
+from transferbench.problem import Domain, FeatureClusters, Fit, Problem
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+#: Models whose fits have feature clusters.
+MODELS = ("cd-plsa", "cocc", "dkt", "dtl", "gcmf", "hidc", "mrtl", "mtrick", "nmf", "tritl")
+#: Weight of a word's frequency in a topic, beside its frequency there over that in the domain, as
+#: its authors advise (Sievert and Shirley, LDAvis, 2014).
+RELEVANCE = 0.6
+WORDS = 10
+TINY = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One feature cluster in one domain.
+
+    Parameters
+    ----------
+    domain
+        Name of the domain.
+    name
+        Number of the cluster, from 1, after its kind: "common 3".
+    share
+        Its share of the sum of the domain's matrix.
+    documents
+        Share of the domain's documents in which it is the largest topic.
+    classes
+        (c,) its shares by class, which sum to one.
+    words
+        Its most relevant words, the first the most.
+    weights
+        Shares of these words in the topic.
+    coherence
+        Mean normalised pointwise mutual information (NPMI) of all pairs of these words over the
+        documents of the domain: −1 if no two occur together, 0 as by chance, 1 if always.
+    typical
+        Rows of the documents of which it is the largest part, the first the most; of the half with
+        the largest sums, since the parts of short documents are by chance.
+    """
+
+    domain: str
+    name: str
+    share: float
+    documents: float
+    classes: tuple[float, ...]
+    words: tuple[str, ...]
+    weights: tuple[float, ...]
+    coherence: float
+    typical: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Topics:
+    """The topics of a fit.
+
+    Parameters
+    ----------
+    classes
+        Names of the classes; of a fit whose columns are clusters, their numbers.
+    topics
+        Topics by domain, the largest first. A cluster without any share is left out.
+    """
+
+    classes: tuple[str, ...]
+    topics: dict[str, tuple[Topic, ...]]
+
+    def coherence(self, domain: str) -> float:
+        """Return the mean coherence of a domain's topics."""
+        return float(np.mean([topic.coherence for topic in self.topics[domain]]))
+
+    def diversity(self, domain: str) -> float:
+        """Return the share of different words among the words of a domain's topics.
+
+        Topics that all have the same words have 1/k, topics without a common word 1 (Dieng, Ruiz
+        and Blei, 2020).
+        """
+        words = [word for topic in self.topics[domain] for word in topic.words]
+        return len({*words}) / len(words)
+
+    def effective(self, domain: str) -> float:
+        """Return the effective number of a domain's topics, exp of the entropy of their shares."""
+        shares = np.array([topic.share for topic in self.topics[domain]])
+        return float(np.exp(-(shares * np.log(shares)).sum()))
+
+    def to_frame(self) -> DataFrame:
+        """Return a row for each topic; words, their weights and rows of documents with spaces."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "domain": topic.domain,
+                "topic": topic.name,
+                "share": topic.share,
+                "documents": topic.documents,
+                **{f"class {c}": p for c, p in zip(self.classes, topic.classes, strict=True)},
+                "coherence": topic.coherence,
+                "words": " ".join(word.replace(" ", "_") for word in topic.words),
+                "weights": " ".join(f"{weight:.3g}" for weight in topic.weights),
+                "typical": " ".join(map(str, topic.typical)),
+            }
+            for topics in self.topics.values()
+            for topic in topics
+        )
+
+
+def topics_of(
+    fit: Fit,
+    problem: Problem,
+    *,
+    words: int = WORDS,
+    typical: int = 3,
+    relevance: float = RELEVANCE,
+) -> Topics:
+    """Return the topics of a fit.
+
+        problem, _ = transferbench.load_task("comp-vs-rec")
+        topics = topics_of(transferbench.fit("dtl", problem), problem)
+        topics.to_frame()
+
+    Parameters
+    ----------
+    fit
+        A fit with factors, see `Fit.factors`.
+    problem
+        The problem that was fitted. Features without names have numbers, from 1.
+    words
+        Number of words of each topic.
+    typical
+        Number of documents of each topic.
+    relevance
+        λ: words are ordered by λ log P(w | topic) + (1 − λ) log (P(w | topic) / P(w)); 1 for the
+        most frequent ones.
+
+    Returns
+    -------
+    Topics
+        Domains without feature clusters, such as the sources of models that fit a target alone,
+        have none.
+
+    Raises
+    ------
+    ValueError
+        If the fit has no factors.
+    """
+    if not any(fit.factors):
+        raise ValueError("the fit has no feature clusters; expected one of a tri-factorisation")
+    names = np.array(problem.features or range(1, problem.domains[0].X.shape[1] + 1)).astype(str)
+    is_clusters = fit.columns == "clusters"
+    classes = map(str, range(1, fit.scores[0].shape[1] + 1)) if is_clusters else problem.classes
+    found = {
+        domain.name: _of_domain(domain, V, clusters, names, words, typical, relevance)
+        for domain, V, clusters in zip(problem.domains, fit.scores, fit.factors, strict=True)
+        if clusters
+    }
+    return Topics(tuple(classes), found)
+
+
+def _of_domain(
+    domain: Domain, V: np.ndarray, clusters: Sequence[FeatureClusters], names: np.ndarray,
+    words: int, typical: int, relevance: float,
+) -> tuple[Topic, ...]:  # fmt: skip
+    """Return the topics of a domain, the largest first."""
+    X = sp.csr_array(domain.X, dtype=np.float64)
+    U = np.hstack([part.U for part in clusters]).astype(np.float64)
+    H = np.vstack([part.H for part in clusters]).astype(np.float64)
+    labels = [
+        f"{part.kind} {j}".strip() for part in clusters for j in range(1, part.U.shape[1] + 1)
+    ]
+    V = np.asarray(V, np.float64)
+    if (V < 0).any():  # scores of a model with one class for each document
+        V = np.eye(V.shape[1])[V.argmax(axis=1)]
+    _, of_words, of_classes, _ = expected_counts(X, U, H, V)
+    ratio, _ = divide_by_product(X, V, U @ H, entry_rows(X))
+    of_documents = (ratio @ U) * (V @ H.T)
+    sums = of_words.sum(axis=0)
+    marginal = of_words.sum(axis=1) / (sums.sum() or 1)
+    largest = of_documents.argmax(axis=1)[of_documents.any(axis=1)]
+    nearest = np.bincount(largest, minlength=len(labels)) / max(1, len(largest))
+    size = of_documents.sum(axis=1)
+    long_enough = size >= (1 - 1e-9) * np.median(size)  # rounding must not exclude the median
+    shares = np.where(long_enough[:, None], of_documents / np.maximum(size, TINY)[:, None], 0)
+    occurs = sp.csc_array(X > 0)
+    topics = []
+    for j in np.argsort(-sums, kind="stable"):
+        if not sums[j]:
+            break
+        p = of_words[:, j] / sums[j]
+        log_p = np.log(np.maximum(p, TINY))
+        order = log_p - (1 - relevance) * np.log(np.maximum(marginal, TINY))
+        top = np.argsort(-np.where(p > 0, order, -np.inf), kind="stable")[:words]
+        top = top[p[top] > 0]
+        topics.append(
+            Topic(
+                domain.name,
+                labels[j],
+                float(sums[j] / sums.sum()),
+                float(nearest[j]),
+                tuple((of_classes[j] / of_classes[j].sum()).tolist()),
+                tuple(names[top].tolist()),
+                tuple(p[top].tolist()),
+                _coherence(occurs[:, top]),
+                tuple(np.argsort(-shares[:, j], kind="stable")[:typical].tolist()),
+            )
+        )
+    return tuple(topics)
+
+
+def _coherence(occurs: sp.csc_array) -> float:
+    """Return the mean NPMI of all pairs of words (n, words), see `Topic`; 0 for one word."""
+    n, m = occurs.shape
+    together = (occurs.astype(np.float64).T @ occurs.astype(np.float64)).toarray() / n
+    values = []
+    for i, j in combinations(range(m), 2):
+        both = together[i, j]
+        if both in (0, 1):
+            values.append(2 * both - 1)
+        else:
+            values.append(log(both / (together[i, i] * together[j, j])) / -log(both))
+    return float(np.mean(values)) if values else 0.0
