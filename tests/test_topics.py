@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from dataclasses import replace
 from itertools import combinations
@@ -16,6 +17,7 @@ from user_documents import sentences, write_csv
 
 import transferbench
 from transferbench import models, tasks, topics
+from transferbench.cli.topics import command
 from transferbench.core.graph import cosine_graph
 from transferbench.data.problems import problem_from_counts, subsample
 from transferbench.problem import Domain, FeatureClusters, Fit, Problem
@@ -55,9 +57,9 @@ def small() -> tuple[Problem, Fit]:
 )
 def test_exactly_the_listed_models_have_feature_clusters(name):
     problem = make_problem()[0]
-    params = {"max_iter": 2} if name in topics.MODELS else {}
+    params = {"max_iter": 2} if name in models.WITH_TOPICS else {}
     fit = transferbench.fit(name, problem, seed=0, **params)
-    assert bool(any(fit.factors)) == (name in topics.MODELS)
+    assert bool(any(fit.factors)) == (name in models.WITH_TOPICS)
     for domain, clusters in zip(problem.domains, fit.factors, strict=bool(fit.factors)):
         for each in clusters:
             assert each.U.shape == (domain.X.shape[1], len(each.H))
@@ -231,6 +233,12 @@ def test_the_command_prints_a_task_and_files_and_writes_csv_and_json(call, tmp_p
     code, out, _ = call("topics", "cocc", *files, "--documents", "1")
     assert code == 0
     assert "document " in out
+
+
+def test_the_command_has_the_defaults_of_the_function():
+    defaults = {option.name: option.default for option in command.params}
+    for name, parameter in inspect.signature(topics_of).parameters.items():
+        assert defaults.get(name, parameter.default) == parameter.default
 
 
 @pytest.mark.parametrize(

@@ -29,12 +29,9 @@ from transferbench.problem import Domain, FeatureClusters, Fit, Problem
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-#: Models whose fits have feature clusters.
-MODELS = ("cd-plsa", "cocc", "dkt", "dtl", "gcmf", "hidc", "mrtl", "mtrick", "nmf", "tritl")
 #: Weight of a word's frequency in a topic, beside its frequency there over that in the domain, as
 #: its authors advise (Sievert and Shirley, LDAvis, 2014).
 RELEVANCE = 0.6
-WORDS = 10
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -135,7 +132,7 @@ def topics_of(
     fit: Fit,
     problem: Problem,
     *,
-    words: int = WORDS,
+    words: int = 10,
     typical: int = 3,
     relevance: float = RELEVANCE,
 ) -> Topics:

@@ -25,7 +25,6 @@ from transferbench.cli._options import (
 from transferbench.cli._terminal import echo, echo_json
 from transferbench.errors import UserError
 from transferbench.settings import Settings
-from transferbench.topics import MODELS, RELEVANCE, WORDS
 from transferbench.userdata.documents import ReadOptions
 
 if TYPE_CHECKING:
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
 
 #: Texts of documents by domain and row.
 Texts = dict[str, Sequence[str]]
+#: Words of a document without a text.
+LARGEST = 10
 #: Characters of a line of words or text.
 WIDTH = 100
 #: Shares of more classes than this are not printed, only the largest one.
@@ -59,13 +60,11 @@ class Files(ReadOptions):
 
 
 @click.command()
-@click.argument("model", shell_complete=completing(lambda: MODELS))
+@click.argument("model", shell_complete=completing(lambda: models.WITH_TOPICS))
 @click.argument("name", metavar="[TASK]", required=False, shell_complete=completing(task_names))
 @parameter_options
 @click.option("--seed", type=Integer(0, 2**32 - 1), default=0, show_default=True, help="Seed.")
-@click.option(
-    "--words", type=Integer(1), default=WORDS, show_default=True, help="Words of a topic."
-)
+@click.option("--words", type=Integer(1), default=10, show_default=True, help="Words of a topic.")
 @click.option(
     "--topics", "most", type=Integer(1), default=10, show_default=True,
     help="Topics of a domain that are printed, the largest first.",
@@ -75,7 +74,7 @@ class Files(ReadOptions):
     help="Typical documents of a topic.",
 )  # fmt: skip
 @click.option(
-    "--relevance", type=Number(0, 1), default=RELEVANCE, show_default=True,
+    "--relevance", type=Number(0, 1), default=0.6, show_default=True,
     help="1 orders words by their frequency in the topic, less also by how much more frequent "
     "they are there than elsewhere.",
 )  # fmt: skip
@@ -103,16 +102,20 @@ def command(
     """
     from transferbench import topics
 
-    if model not in MODELS:
-        models.get(model)  # raises for an unknown name
-        raise UserError(f"{model} has no feature clusters; expected {', '.join(MODELS)}.")
+    is_ours = models.get(model).path.is_relative_to(models.FOLDER)
+    if is_ours and model not in models.WITH_TOPICS:
+        expected = ", ".join(models.WITH_TOPICS)
+        raise UserError(f"{model} has no feature clusters; expected {expected}.")
     for path in filter(None, (csv, html)):
         if not path.parent.is_dir():
             raise UserError(f"{path}: the folder does not exist; name another place.")
     fit, problem, texts = _fitted(model, name, assignments, seed, files, settings)
-    found = topics.topics_of(
-        fit, problem, words=words, typical=max(documents, 3), relevance=relevance
-    )
+    try:
+        found = topics.topics_of(
+            fit, problem, words=words, typical=max(documents, 3), relevance=relevance
+        )
+    except ValueError as error:
+        raise UserError(f"{model}: {error}.") from error
     if csv:
         from transferbench.files import write_text
 
@@ -190,7 +193,7 @@ class _Words(Sequence[str]):
 
     def __getitem__(self, row: Any) -> Any:
         values = sp.csr_array(self._X[[row]]).toarray()[0]
-        largest = (-values).argsort(kind="stable")[:WORDS]
+        largest = (-values).argsort(kind="stable")[:LARGEST]
         return ", ".join(self._features[w] for w in largest if self._features and values[w])
 
 

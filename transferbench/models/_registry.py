@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: Name of the package of models, and start of the groups of entry points.
 PACKAGE = "transferbench.models"
 FOLDER = Path(__file__).parent
+#: Our models whose fits have clusters of features, `Fit.factors`.
+WITH_TOPICS = ("cd-plsa", "cocc", "dkt", "dtl", "gcmf", "hidc", "mrtl", "mtrick", "nmf", "tritl")
 FAMILIES: tuple[Family, ...] = ("transfer", "clustering", "multilabel")
 #: In the text of a model's file: it can compute on a GPU, see `core.device`.
 ON_GPU = re.compile(r"^DEVICES = .*[\"']cuda[\"']", re.MULTILINE)
