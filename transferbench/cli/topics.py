@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import scipy.sparse as sp
 
 from transferbench import models
 from transferbench.cli._options import (
@@ -192,6 +191,8 @@ class _Words(Sequence[str]):
         return int(self._X.shape[0])
 
     def __getitem__(self, row: Any) -> Any:
+        import scipy.sparse as sp
+
         values = sp.csr_array(self._X[[row]]).toarray()[0]
         largest = (-values).argsort(kind="stable")[:LARGEST]
         return ", ".join(self._features[w] for w in largest if self._features and values[w])
