@@ -38,7 +38,7 @@ INSTALL = $(BIN)/python -m pip install --disable-pip-version-check -q $(COMPILED
 	$(addprefix -c ,$(CONSTRAINTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-newest test-slow check tables verify restamp report docs reproduce-all bench soak constraints clean
+.PHONY: help install run test test-newest test-slow check tables verify restamp topics report docs reproduce-all bench soak constraints clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 16
@@ -73,6 +73,10 @@ verify: $(VENV)/.installed  ## Repeat every model's quickest committed run and c
 
 restamp: $(VENV)/.installed  ## Prove that code since the commit BASE gives equal results; finished runs then stay current.
 	$(BIN)/python -m transferbench.restamp $(or $(BASE),$(error name a commit: make restamp BASE=HEAD~1))
+
+topics: $(VENV)/.installed  ## Write the topics of comp-vs-rec by each factorisation into results/topics/.
+	for model in cd-plsa cocc dkt dtl gcmf hidc mrtl mtrick nmf tritl; do \
+		$(BIN)/transferbench topics $$model comp-vs-rec --csv results/topics/$$model.csv >/dev/null || exit; done
 
 report: $(VENV)/.installed  ## Write every result as a page: results/report/index.html.
 	$(BIN)/transferbench report

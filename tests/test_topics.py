@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from conftest import make_problem
+from conftest import ROOT, make_problem, reachable
 from user_documents import sentences, write_csv
 
 import transferbench
@@ -233,6 +233,26 @@ def test_the_command_prints_a_task_and_files_and_writes_csv_and_json(call, tmp_p
     code, out, _ = call("topics", "cocc", *files, "--documents", "1")
     assert code == 0
     assert "document " in out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["dtl", "cocc"])
+def test_the_committed_topics_of_comp_vs_rec_follow_from_the_code(name):
+    with reachable("20 Newsgroups"):
+        problem, _ = transferbench.load_task("comp-vs-rec")
+    found = topics_of(transferbench.fit(name, problem, seed=0), problem).to_frame()
+    committed = pd.read_csv(ROOT / "results" / "topics" / f"{name}.csv", dtype={"topic": str})
+    assert committed["share"].tolist() == pytest.approx(found["share"].tolist(), rel=1e-3)
+    same = (committed["words"] == found["words"]).mean()
+    assert same > 0.9  # the order of two words may depend on rounding
+
+
+@pytest.mark.parametrize("name", models.WITH_TOPICS)
+def test_every_factorisation_has_committed_topics(name):
+    committed = pd.read_csv(ROOT / "results" / "topics" / f"{name}.csv")
+    assert committed.groupby("domain")["share"].sum().tolist() == pytest.approx(
+        [1] * committed["domain"].nunique()
+    )
 
 
 def test_the_command_has_the_defaults_of_the_function():
