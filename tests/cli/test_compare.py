@@ -14,7 +14,7 @@ from user_documents import read_csv, sentences, write_csv, write_several
 
 from transferbench import api, artefacts
 from transferbench.choose import advice, compare, fits, session
-from transferbench.cli.compare import _measure
+from transferbench.choose.text import measure
 from transferbench.errors import UserError
 
 FILES = ("--source", "s.csv", "--target", "t.csv")
@@ -365,8 +365,8 @@ def test_a_mistake_in_python_is_one_line(folder, arguments, message):
 def test_the_accuracy_on_few_documents_has_a_wilson_interval(scored, accuracy, interval):
     """The numbers are of Wilson's formula: (p + z²/2n ± z √(pq/n + z²/4n²)) / (1 + z²/n)."""
     row = {"scored": scored, "accuracy": accuracy}
-    assert _measure(row, "accuracy", interval=True) == interval
-    assert _measure(row, "f1", interval=False) == ""
+    assert measure(row, "accuracy", interval=True) == interval
+    assert measure(row, "f1", interval=False) == ""
 
 
 @pytest.fixture
