@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -29,12 +30,19 @@ if TYPE_CHECKING:
 @user_data
 @click.option("--repeats", type=REPEATS, default=1, help="Seeds of random models.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
-def command(user: UserData, repeats: int, as_json: bool) -> int:
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path),
+    help="Also write a page to look at, one file: the recommendation, right and wrong decisions, a "
+    "map of the documents, and the words that separate the domains. It shows texts of yours.",
+)
+def command(user: UserData, repeats: int, as_json: bool, html: Path | None) -> int:
     """Compare and score models on your documents; recommend one.
 
     \b
     transferbench compare --source labelled.csv --target mail.csv
     transferbench compare --source s.csv --target t.csv -m dtl -m gcmf --set gcmf.k=32
+    transferbench compare --source labelled.csv --target mail.csv --html compared.html
 
     No label of the target is needed. A labelled sample (--label-sample, then --labels) trains the
     models, chooses one and says what accuracy to expect. Labels in the targets' own column score
@@ -45,7 +53,10 @@ def command(user: UserData, repeats: int, as_json: bool) -> int:
     For several labels in a column name --label-separator "|" or a multi-label model. Without a
     source the targets are clustered by the named models, in as many clusters as they have labels.
     """
-    user.check_outputs()
+    from transferbench.files import user_path
+
+    html = html and user_path(html)
+    user.check_outputs(html=html)
     session = user.open_session(user.models_to_fit(), "any", repeats=repeats)
     session = part_to_compare(session) if user.auto else session
     compared = fit_models(session)
@@ -66,6 +77,11 @@ def command(user: UserData, repeats: int, as_json: bool) -> int:
         print_shares(problem, {model: models[model].fits[0] for model in used})
         print_choice(choice, user.why)
     print_warnings(compared, models)
+    if html:
+        from transferbench import comparison_page
+
+        comparison_page.write(html, session, compared, table, used)
+        echo(f"{html}: the page of this comparison", err=True)
     if worthless and not user.force:
         subject = f"The result of {used[0]}" if used else "Every result"
         echo(f"{subject} is worthless by the warnings above; --force exits with code 0.", err=True)
