@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 #: Largest number of classes with a row in a picture of shares: those that differ most.
 MAX_SHARES = 12
-#: Largest number of classes with a full confusion matrix; of more, the most frequent confusions
-#: are listed.
+#: Largest number of classes with a full confusion matrix; of more, so many of the most frequent
+#: confusions are listed. Also the largest number of labels of multi-label problems.
 MAX_CONFUSION, MAX_CONFUSED = 12, 20
 
 
@@ -105,11 +105,6 @@ class Bars:
     legend: tuple[str, str]
     rows: Sequence[tuple[str, float, float]]
 
-    @property
-    def end(self) -> float:
-        """The share at which the scale of all bars ends."""
-        return max(max(row[1:]) for row in self.rows) or 1.0
-
 
 def write(
     path: Path,
@@ -149,14 +144,28 @@ def write(
         sentences=sentences[1:],
         evidence=compared.choice.evidence,
         warnings=warning_lines(compared, compared.models),
-        domains=[(d.name, len(d.seen)) for d in content.problem.domains],
-        files=[(f"{file.path}", len(file)) for file in (*session.sources, *session.targets)],
+        documents=_documents(session),
         features=[view.shape[1] for view in content.problem.domains[0].views],
         options=session.options,
         sections=[section for section in made if section],
         version=__version__,
     )  # fmt: skip
     write_text(path, html)
+
+
+def _documents(session: Session) -> list[tuple[str, str]]:
+    """Return the file of each domain, or its name, and what it has."""
+    files = [*session.sources, *session.targets]
+    found = []
+    for i, domain in enumerate(session.problem.domains):
+        n = f"{len(domain.seen):,}"
+        if not files:
+            found.append((f"domain {domain.name}", f"{n} documents"))
+            continue
+        part = f", {n} of them compared" if session.rows else ""
+        about = f"{len(files[i]):,} documents, domain {domain.name}{part}"
+        found.append((str(files[i].path), about))
+    return found
 
 
 @cache
@@ -177,9 +186,15 @@ def _environment() -> Environment:
 
 
 def _html(macro: str, *values: Any) -> Markup:
-    """Return the HTML of a macro of parts.html.j2."""
+    """Return the HTML of a macro of comparison_parts.html.j2."""
     module: Any = _environment().get_template("comparison_parts.html.j2").module
     return Markup(getattr(module, macro)(*values))
+
+
+def _bars(sentences: Sequence[str], tables: Sequence[Bars]) -> Markup:
+    """Return the HTML of sentences and of tables of bars, whose scale is the same."""
+    end = max(share for table in tables for row in table.rows for share in row[1:]) or 1.0
+    return _html("all_bars", sentences, tables, end)
 
 
 def models_section(content: Content) -> Section | None:
@@ -188,6 +203,7 @@ def models_section(content: Content) -> Section | None:
     for target, group in content.table.groupby("target", sort=False):
         rows = group.to_dict("records")
         cells = columns(rows, content.problem)
+        cells = {head: values for head, values in cells.items() if any(values)}
         lines = [*zip(*cells.values(), strict=True)]
         best = [bool(row["recommended"]) for row in rows]
         note = scored_sentence(rows, content.problem)
@@ -213,7 +229,7 @@ def shares_section(content: Content) -> Section | None:
         more = f": the {MAX_SHARES} that differ most" if len(source) > MAX_SHARES else ""
         names = "labels of the source", f"decisions of {content.model} on {target}"
         bars.append(Bars(f"Shares of the classes in {target}{more}", "class", names, rows))
-    return Section("Class shares", _html("all_bars", [], bars))
+    return Section("Class shares", _bars([], bars))
 
 
 def confusion_section(content: Content) -> Section | None:
@@ -221,8 +237,8 @@ def confusion_section(content: Content) -> Section | None:
     truth, fit = content.truth, content.fit
     if fit is None or truth is None:
         return None
-    judged = held_out(fit)
-    parts = []
+    judged, clusters = held_out(fit), fit.columns == "clusters"
+    parts, columns_of_fit = [], content.column_names
     for name, Y, rows, scores in zip(
         truth.names, truth.Y, truth.scored, judged.scores, strict=True
     ):
@@ -236,21 +252,15 @@ def confusion_section(content: Content) -> Section | None:
                 for c, label in enumerate(truth.classes)
             ]  # fmt: skip
             counts.sort(key=lambda row: -row[1])
-            parts.append(_html("by_label", name, counts, int(rows.sum())))
+            more = f", the {MAX_CONFUSED} most frequent ones" if len(counts) > MAX_CONFUSED else ""
+            caption = f"{name}: labels of {rows.sum():,} documents{more}"
+            parts.append(_html("by_label", caption, counts[:MAX_CONFUSED]))
             continue
         matrix = np.zeros((Y.shape[1], scores.shape[1]), int)
         np.add.at(matrix, (Y[rows].argmax(axis=1), scores[rows].argmax(axis=1)), 1)
-        clusters = fit.columns == "clusters"
         if len(matrix) <= MAX_CONFUSION and matrix.shape[1] <= MAX_CONFUSION:
             parts.append(
-                _html(
-                    "confusion",
-                    name,
-                    matrix.tolist(),
-                    truth.classes,
-                    content.column_names,
-                    clusters,
-                )
+                _html("confusion", name, matrix.tolist(), truth.classes, columns_of_fit, clusters)
             )
         elif not clusters:
             wrong = matrix - np.diag(np.diag(matrix))
@@ -270,8 +280,8 @@ def confusion_section(content: Content) -> Section | None:
         )
     else:
         which = "The labels are those of the target's own column. No model has seen them."
-    title = "Labels and clusters" if fit.columns == "clusters" else "Right and wrong decisions"
-    return Section(title, _html("confusions", which, content.model, parts))
+    title = "Labels and clusters" if clusters else "Right and wrong decisions"
+    return Section(title, _html("confusions", which, content.model, parts, clusters))
 
 
 def map_section(content: Content) -> Section | None:
@@ -292,21 +302,19 @@ def words_section(content: Content) -> Section | None:
             f"A classifier separates the documents of {target} from those of the source "
             f"(area under the ROC curve {separation.area:.2f}; 0.5 is chance, 1 is perfect)."
         )
-        for of_target, where in ((True, target), (False, "the source")):
+        names = "documents of the source with it", f"documents of {target} with it"
+        captions = f"Words of {target}", f"Words of the source, against {target}"
+        for caption, of_target in zip(captions, (True, False), strict=True):
             rows = [
                 (word.name, word.in_sources, word.in_target)
                 for word in separation.words
                 if word.of_target == of_target
             ]
             if rows:
-                names = "documents of the source with it", f"documents of {target} with it"
-                caption = (
-                    f"Words of {where}" if of_target else f"Words of {where}, against {target}"
-                )
                 bars.append(Bars(caption, "word", names, rows))
     if not bars:
         return None
-    return Section("Words that separate the domains", _html("all_bars", sentences, bars))
+    return Section("Words that separate the domains", _bars(sentences, bars))
 
 
 #: The sections of the page, in order. One that makes no sense for a comparison returns None.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +19,8 @@ from transferbench.problem import Fit, Problem, Truth
 
 #: Largest number of documents that are drawn, and the seed of the draw.
 MAX_POINTS, SEED = 2000, 0
+#: Dimensions of the decomposition that UMAP begins with.
+COMPONENTS = 50
 #: Bytes of a document's beginning that are shown.
 MAX_TEXT = 160
 #: Number of colours; the last one is for all other domains or classes.
@@ -71,6 +73,8 @@ class DocumentMap:
         Name and number of drawn documents of each colour.
     has_wrong
         True if a point is wrong.
+    has_source
+        True if a domain is a source.
     umap
         True if UMAP made the two dimensions, False for a truncated singular value decomposition.
     """
@@ -80,6 +84,7 @@ class DocumentMap:
     domains: Sequence[tuple[str, int]]
     decisions: Sequence[tuple[str, int]]
     has_wrong: bool
+    has_source: bool
     umap: bool
     width: int = WIDTH
     height: int = HEIGHT
@@ -109,7 +114,8 @@ def draw(
         np.sort(rng.choice(len(d.seen), count, replace=False))
         for d, count in zip(problem.domains, counts, strict=True)
     ]
-    places = _places(problem, rows)
+    umap = _umap()
+    places = _places(problem, rows, umap)
     if places is None:
         return None
     domain_of = np.repeat(np.arange(len(rows)), counts)
@@ -129,7 +135,9 @@ def draw(
     ]
     points = [points[i] for i in rng.permutation(len(points))]
     drawn = [(d.name, n, len(d.seen)) for d, n in zip(problem.domains, counts, strict=True)]
-    return DocumentMap(points, drawn, domains, decisions, any(wrong), _has_umap())
+    return DocumentMap(
+        points, drawn, domains, decisions, any(wrong), bool(problem.sources), umap is not None
+    )
 
 
 def _equal_parts(sizes: Sequence[int], total: int) -> list[int]:
@@ -142,13 +150,29 @@ def _equal_parts(sizes: Sequence[int], total: int) -> list[int]:
     return parts
 
 
-def _has_umap() -> bool:
-    """Return True if the extra `map` is installed."""
-    return importlib.util.find_spec("umap") is not None
+def _umap() -> Any:
+    """Return the class UMAP of the extra `map`, None if it is not installed."""
+    try:
+        from umap import UMAP
+    except ImportError:
+        return None
+    return UMAP
 
 
-def _places(problem: Problem, rows: Sequence[np.ndarray]) -> np.ndarray | None:
-    """Return the places (n, 2) of documents in the picture, None without two dimensions."""
+def _places(problem: Problem, rows: Sequence[np.ndarray], umap: Any) -> np.ndarray | None:
+    """Return the places (n, 2) of documents in the picture, None without two dimensions.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    rows
+        Rows of the documents in each domain.
+    umap
+        The class UMAP, None for a truncated singular value decomposition.
+    """
+    from sklearn.decomposition import PCA
+
     parts = [
         sp.hstack([unit_rows(view[drawn]) for view in domain.views])
         for domain, drawn in zip(problem.domains, rows, strict=True)
@@ -156,20 +180,16 @@ def _places(problem: Problem, rows: Sequence[np.ndarray]) -> np.ndarray | None:
     X = sp.csr_array(sp.vstack(parts))
     if min(X.shape) < 4:
         return None
-    if _has_umap():
-        from umap import UMAP
-
-        neighbours = min(15, X.shape[0] - 1)
-        Z = UMAP(metric="cosine", n_neighbors=neighbours, random_state=SEED).fit_transform(X)
-    else:
-        from sklearn.decomposition import PCA
-
-        Z = PCA(2, svd_solver="arpack", random_state=SEED).fit_transform(X)
+    components = min(COMPONENTS if umap else 2, min(X.shape) - 1)
+    Z = PCA(components, svd_solver="arpack", random_state=SEED).fit_transform(X)
+    if umap:
+        Z = umap(n_neighbors=min(15, len(Z) - 1), random_state=SEED, n_jobs=1).fit_transform(Z)
     low, high = np.quantile(Z, [OUTLIERS, 1 - OUTLIERS], axis=0)
     if not (np.isfinite(Z).all() and (high > low).all()):
         return None
     scale = np.array([WIDTH, HEIGHT]) - 2 * MARGIN
-    return np.rint(MARGIN + (np.clip(Z, low, high) - low) / (high - low) * scale)
+    places = MARGIN + (np.clip(Z, low, high) - low) / (high - low) * scale
+    return np.asarray(np.rint(places))
 
 
 def _descriptions(
