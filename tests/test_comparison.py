@@ -396,7 +396,7 @@ def test_a_sampled_comparison_has_each_model_with_and_without_training_on_the_sa
 def test_large_domains_are_cut_at_random_without_losing_labels():
     problem, truth = make_problem(documents=60)
     drawn, others = subsample(problem, truth, labelled=9)
-    part, part_truth = sample.random_part(drawn, others, 20, 6)
+    part, part_truth = sample.take(drawn, others, sample.random_rows(drawn, 20, 6))
     assert [len(d.seen) >= 20 for d in part.domains] == [True, True]
     assert max(len(d.seen) for d in part.domains) < 40
     assert part.domains[1].seen.sum() == 9

@@ -14,7 +14,7 @@ from user_documents import read_csv, sentences, write_csv, write_several
 
 from transferbench import api, artefacts
 from transferbench.choose import advice, compare, fits, session
-from transferbench.cli.compare import _measure
+from transferbench.choose.text import measure
 from transferbench.errors import UserError
 
 FILES = ("--source", "s.csv", "--target", "t.csv")
@@ -84,6 +84,20 @@ def test_json_has_every_sign_and_measure(call, folder):
         assert 0.5 <= value <= 1
     assert answer["results"][2]["params"]["prior"] == "equal"
     assert "its decisions have the class shares of its parameter prior." in answer["recommendation"]
+
+
+def test_html_also_writes_a_page_which_says_what_the_terminal_says(call, folder):
+    arguments = ("compare", *FILES, "-m", "lr", "--html", "a.html")
+    code, out, err = call(*arguments)
+    assert (code, err.splitlines()[-1]) == (0, "a.html: the page of this comparison")
+    page = (folder / "a.html").read_text(encoding="utf-8")
+    assert "<h1>Recommended: consensus</h1>" in page
+    for line in out[out.index("Why: ") :].splitlines():
+        assert line in " ".join(page.split())
+    code, out, _ = call(*arguments, "--json")
+    assert code == 0
+    assert strict_json(out)["recommended"] == "consensus"
+    assert [path.name for path in folder.iterdir() if path.suffix != ".csv"] == ["a.html"]
 
 
 def test_no_label_of_a_target_changes_what_is_recommended(call, folder):
@@ -319,6 +333,9 @@ def test_a_file_of_other_labels_is_refused_in_one_line(call, folder, text, messa
         ((*LABEL, "--labels", "t.csv"), "t.csv is one of the files to read or write; choose"),
         ((*LABEL, "--labels", "no/a.csv"), "no file can be written there; name another place."),
         ((*LABEL, "--labels", "a.jsonl"), "expected a name that ends in .csv."),
+        ((*FILES, "--html", "t.csv"), "--html t.csv: expected a name that ends in .html or .htm."),
+        ((*FILES, "--target", "s.html", "--html", "./s.html"), "is one of the files to read or w"),
+        ((*FILES, "--html", "no/a.html"), "no file can be written there; name another place."),
         ((*FILES, "--label-weight", "2"), "--label-weight weighs the labels of a sample; name its"),
     ],
 )
@@ -365,8 +382,8 @@ def test_a_mistake_in_python_is_one_line(folder, arguments, message):
 def test_the_accuracy_on_few_documents_has_a_wilson_interval(scored, accuracy, interval):
     """The numbers are of Wilson's formula: (p + z²/2n ± z √(pq/n + z²/4n²)) / (1 + z²/n)."""
     row = {"scored": scored, "accuracy": accuracy}
-    assert _measure(row, "accuracy", interval=True) == interval
-    assert _measure(row, "f1", interval=False) == ""
+    assert measure(row, "accuracy", interval=True) == interval
+    assert measure(row, "f1", interval=False) == ""
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ choose one. Others reach no model and no recommendation: `compare` does not rece
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
@@ -45,12 +45,15 @@ class Comparison:
         Reasons to doubt the documents.
     choice
         The recommendation.
+    separations
+        What separates targets from the source, by target; only of those that differ.
     """
 
     problem: Problem
     models: Mapping[str, ComparedModel]
     doubts: tuple[Doubt, ...]
     choice: Choice
+    separations: Mapping[str, Separation] = field(default_factory=dict)
 
     def is_worthless(self, *names: str) -> bool:
         """Return True if the documents, or the decisions of a named model, should not be used."""
@@ -130,7 +133,8 @@ def compare(
         choice = choose_by_sample(whole or problem, fitted, sample)
     elif best and best in fitted and not sample:
         choice = choose(whole or problem, fitted[best])
-    return Comparison(problem, fitted, tuple(data_doubts(problem, separations)), choice)
+    doubts = tuple(data_doubts(problem, separations))
+    return Comparison(problem, fitted, doubts, choice, separations)
 
 
 def results_table(compared: Comparison, truth: Truth | None = None) -> DataFrame:

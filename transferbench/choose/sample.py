@@ -11,7 +11,7 @@ documents still looks better than it is. This optimism is estimated by the boots
 Journal of the American Statistical Association 78, 316).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 
@@ -250,15 +250,13 @@ def wilson(share: float, n: float) -> tuple[float, float]:
     return min(low, share), max(high, share)  # it has the share, also when it is rounded
 
 
-def random_part(
-    problem: Problem, truth: Truth | None, size: int, least: int
-) -> tuple[Problem, Truth | None]:
-    """Return the problem with `size` random documents of each domain, or all, and its truth.
+def random_rows(problem: Problem, size: int, least: int) -> list[np.ndarray]:
+    """Return the rows of `size` random documents of each domain, or of all.
 
     Parameters
     ----------
-    problem, truth
-        A problem, and its truth if there is one.
+    problem
+        A problem.
     size
         Number of documents of a domain. All labelled documents of a target are among them.
     least
@@ -272,6 +270,13 @@ def random_part(
         if not domain.seen.all():
             drawn.append(np.flatnonzero(domain.seen))
         rows.append(np.unique(np.concatenate(drawn)))
+    return rows
+
+
+def take(
+    problem: Problem, truth: Truth | None, rows: Sequence[np.ndarray]
+) -> tuple[Problem, Truth | None]:
+    """Return the problem with some rows of each domain, and its truth if there is one."""
     domains = tuple(d.take(r) for d, r in zip(problem.domains, rows, strict=True))
     if truth:
         Y, scored = (

@@ -13,12 +13,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+import numpy as np
+
 from transferbench.artefacts import Folder, open_folder
 from transferbench.choose import compare as comparing
 from transferbench.choose.compare import Comparison
 from transferbench.choose.evidence import MAX_EVIDENCE, NO_CONFIDENCE, PART
 from transferbench.choose.fits import FitPlan, fit_plan, model_problem, plan_fits
-from transferbench.choose.sample import LABEL_WEIGHT, random_part, sample_of, with_sample
+from transferbench.choose.sample import LABEL_WEIGHT, random_rows, sample_of, take, with_sample
 from transferbench.errors import UserError
 from transferbench.models.transfer.consensus import FEW
 from transferbench.parameters import Params
@@ -59,6 +61,8 @@ class Session:
         Where fits are kept for the next command, None for nowhere.
     whole
         The problem of which this is a random part, see `part`.
+    rows
+        Rows of the user's documents in each domain of such a part; empty if all are there.
     """
 
     problem: Problem
@@ -70,6 +74,7 @@ class Session:
     features: Features = "words"
     folder: Folder | None = None
     whole: Problem | None = None
+    rows: Sequence[np.ndarray] = ()
 
     @classmethod
     def from_files(
@@ -147,8 +152,9 @@ class Session:
         """
         if max(len(domain.seen) for domain in self.problem.domains) <= MAX_EVIDENCE:
             return self
-        problem, truth = random_part(self.problem, self.truth, PART, FEW)
-        return replace(self, problem=problem, truth=truth, whole=self.problem)
+        rows = random_rows(self.problem, PART, FEW)
+        problem, truth = take(self.problem, self.truth, rows)
+        return replace(self, problem=problem, truth=truth, whole=self.problem, rows=rows)
 
     def compare(
         self,

@@ -75,7 +75,7 @@ def print_choice(choice: Choice, why: bool) -> None:
 
 def print_warnings(compared: Comparison, models: Iterable[str]) -> None:
     """Print the doubts about the documents and about decisions of models to stderr."""
-    lines = [str(doubt) for doubt in compared.doubts]
-    lines += [f"{model}: {doubt}" for model in models for doubt in compared.models[model].doubts]
-    for line in lines:
+    from transferbench.choose.text import warning_lines
+
+    for line in warning_lines(compared, models):
         echo(f"warning: {line}.", err=True)

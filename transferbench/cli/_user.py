@@ -177,13 +177,13 @@ class UserData(ReadOptions, FileOptions):
             echo(f"{self.sample_file}: {what}, then give --labels {self.sample_file}", err=True)
         return session
 
-    def check_outputs(self, out: Path | None = None) -> None:
-        """Check that the output and the sample to label can be written, before work begins.
+    def check_outputs(self, out: Path | None = None, html: Path | None = None) -> None:
+        """Check that the outputs and the sample to label can be written, before work begins.
 
         Parameters
         ----------
-        out
-            File of --out, None without it.
+        out, html
+            Files of --out and --html, None without the option.
 
         Raises
         ------
@@ -198,6 +198,8 @@ class UserData(ReadOptions, FileOptions):
         from transferbench.userdata.predictions import SUFFIXES
 
         outputs: list[tuple[str, Path, Sequence[str]]] = [("--out", out, SUFFIXES)] if out else []
+        if html:
+            outputs.append(("--html", html, (".html", ".htm")))
         if self.label_sample:
             outputs.append(("--labels", self.sample_file, (".csv",)))
         domains = find_domains([*self.sources, *self.targets])

@@ -28,8 +28,29 @@ SAMPLE = 1000
 SUSPICIOUS_AREA, SUSPICIOUS_FEATURE, SUSPICIOUS_HTML = 0.9995, 0.9, 0.25
 #: Share of documents with HTML from which the option that strips it is named.
 SOME_HTML = 0.02
-#: Features that are named, and the part of the largest contribution that each must have.
-NAMED, CONTRIBUTION = 10, 0.05
+#: Features that a doubt names, those that are kept, and the part of the largest contribution that
+#: each must have.
+NAMED, KEPT, CONTRIBUTION = 10, 24, 0.05
+
+
+@dataclass(frozen=True)
+class SeparatingWord:
+    """A feature that tells a target from the sources.
+
+    Parameters
+    ----------
+    name
+        The word, or the number of the feature.
+    of_target
+        True if it stands for the target, False for the sources.
+    in_sources, in_target
+        Shares of their documents that have it.
+    """
+
+    name: str
+    of_target: bool
+    in_sources: float
+    in_target: float
 
 
 @dataclass(frozen=True)
@@ -46,12 +67,15 @@ class Separation:
         True if documents have HTML, which an option strips.
     suspicious
         True if this is more than another topic.
+    words
+        The features that decide most, the strongest first; empty if no features have names.
     """
 
     area: float
     features: str = ""
     has_html: bool = False
     suspicious: bool = False
+    words: tuple[SeparatingWord, ...] = ()
 
     def __str__(self) -> str:
         by = f", mainly by: {self.features}" if self.features else ""
@@ -101,19 +125,23 @@ def separations(
             suspicious = differs_in_html or area >= SUSPICIOUS_AREA
             found[target.name] = Separation(area, "", max(html) >= SOME_HTML, suspicious)
             continue
-        columns, is_of_target, gap = _strongest(problem, target)
-        words = [
-            ", ".join(names[columns[is_of_target == side]]) + f" in the {where}"
-            for side, where in ((True, "target"), (False, "source"))
-            if (is_of_target == side).any()
-        ]
+        columns, is_of_target, shares = _strongest(problem, target)
+        words = tuple(
+            SeparatingWord(str(names[column]), bool(side), *map(float, shares[:, column]))
+            for column, side in zip(columns, is_of_target, strict=True)
+        )
+        named: dict[str, list[str]] = {"target": [], "source": []}
+        for word in words[:NAMED]:
+            named["target" if word.of_target else "source"].append(word.name)
+        sides = [f"{', '.join(of)} in the {where}" for where, of in named.items() if of]
+        gap = float(np.abs(shares[1] - shares[0]).max())
         suspicious = differs_in_html or area >= SUSPICIOUS_AREA or gap >= SUSPICIOUS_FEATURE
         has_html = max(html) >= SOME_HTML
-        found[target.name] = Separation(area, " and ".join(words), has_html, suspicious)
+        found[target.name] = Separation(area, " and ".join(sides), has_html, suspicious, words)
     return found
 
 
-def _strongest(problem: Problem, target: Domain) -> tuple[np.ndarray, np.ndarray, float]:
+def _strongest(problem: Problem, target: Domain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the features that tell a target from the sources.
 
     Returns
@@ -123,8 +151,8 @@ def _strongest(problem: Problem, target: Domain) -> tuple[np.ndarray, np.ndarray
         regression times the difference of the means.
     is_of_target
         True for those that stand for the target.
-    gap
-        Largest difference between the shares of documents with a feature.
+    shares
+        (2, d) shares of the documents of the sources and of the target that have each feature.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -136,7 +164,7 @@ def _strongest(problem: Problem, target: Domain) -> tuple[np.ndarray, np.ndarray
     weights = model.fit(sp.vstack(parts), is_target).coef_[0]
     source, of_target = (np.asarray(part.mean(axis=0)).ravel() for part in parts)
     contributions = weights * (of_target - source)
-    columns = np.argsort(-contributions, kind="stable")[:NAMED]
+    columns = np.argsort(-contributions, kind="stable")[:KEPT]
     columns = columns[contributions[columns] > CONTRIBUTION * contributions.max()]
     shares = [np.bincount(p.indices, minlength=p.shape[1]) / p.shape[0] for p in parts]
-    return columns, weights[columns] > 0, float(np.abs(shares[1] - shares[0]).max())
+    return columns, weights[columns] > 0, np.array(shares)

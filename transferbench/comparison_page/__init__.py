@@ -1,0 +1,327 @@
+"""A page on one comparison of models on a user's documents: one HTML file that loads nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader
+from markupsafe import Markup
+
+from transferbench import __version__
+from transferbench.choose.compare import Comparison, decided_shares
+from transferbench.choose.sample import held_out, sample_of
+from transferbench.choose.session import Session
+from transferbench.choose.text import columns, legend, scored_sentence, warning_lines
+from transferbench.comparison_page import document_map
+from transferbench.evidence import page as report_page
+from transferbench.files import write_text
+from transferbench.measures import THRESHOLD
+from transferbench.messages import printable
+from transferbench.problem import Fit, Problem, Truth
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+#: Largest number of classes with a row in a picture of shares: those that differ most.
+MAX_SHARES = 12
+#: Largest number of classes with a full confusion matrix; of more, so many of the most frequent
+#: confusions are listed. Also the largest number of labels of multi-label problems.
+MAX_CONFUSION, MAX_CONFUSED = 12, 20
+
+
+@dataclass(frozen=True)
+class Content:
+    """What the page is about.
+
+    Parameters
+    ----------
+    session
+        The user's documents, and their problem.
+    compared
+        The compared models.
+    table
+        Their rows, see `choose.compare.results_table`.
+    model
+        The model whose decisions are shown, None if no model could be fitted.
+    """
+
+    session: Session
+    compared: Comparison
+    table: DataFrame
+    model: str | None
+
+    @property
+    def problem(self) -> Problem:
+        """The problem."""
+        return self.compared.problem
+
+    @property
+    def fit(self) -> Fit | None:
+        """The fit of the model's first seed."""
+        return self.compared.models[self.model].fits[0] if self.model else None
+
+    @property
+    def truth(self) -> Truth | None:
+        """The labels by which the models are scored."""
+        return self.session.truth or sample_of(self.problem)
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns of the scores: the classes, or the clusters by number."""
+        if self.fit is None or self.fit.columns == "classes":
+            return list(self.problem.classes)
+        return [f"cluster {c + 1}" for c in range(self.fit.scores[0].shape[1])]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: its title and its HTML."""
+
+    title: str
+    html: Markup
+
+
+@dataclass(frozen=True)
+class Bars:
+    """A table of two bars in each row.
+
+    Parameters
+    ----------
+    caption, head
+        Caption of the table, and head of its first column.
+    legend
+        What the first and the second bar are.
+    rows
+        A name and two shares, from 0 to 1, in each row.
+    """
+
+    caption: str
+    head: str
+    legend: tuple[str, str]
+    rows: Sequence[tuple[str, float, float]]
+
+
+def write(
+    path: Path,
+    session: Session,
+    compared: Comparison,
+    table: DataFrame,
+    preferred: Sequence[str] = (),
+) -> None:
+    """Write the page of a comparison.
+
+    Parameters
+    ----------
+    path
+        The HTML file.
+    session
+        The session that was compared.
+    compared
+        The compared models.
+    table
+        `session.table(compared)`.
+    preferred
+        Models whose decisions are to be shown: the first one that has a fit. By default the
+        recommended one, else the first of all.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be written.
+    """
+    best = [compared.choice.model] if compared.choice.model else []
+    names = [name for name in (*preferred, *best, *compared.models) if compared.models[name].fits]
+    content = Content(session, compared, table, names[0] if names else None)
+    made = [make(content) for make in SECTIONS]
+    sentences = compared.choice.sentences or (f"Compared: {', '.join(compared.models)}.",)
+    html = _environment().get_template("page.html.j2").render(
+        title=sentences[0].rstrip("."),
+        sentences=sentences[1:],
+        evidence=compared.choice.evidence,
+        warnings=warning_lines(compared, compared.models),
+        documents=_documents(session),
+        features=[view.shape[1] for view in content.problem.domains[0].views],
+        options=session.options,
+        sections=[section for section in made if section],
+        version=__version__,
+    )  # fmt: skip
+    write_text(path, html)
+
+
+def _documents(session: Session) -> list[tuple[str, str]]:
+    """Return the file of each domain, or its name, and what it has."""
+    files = [*session.sources, *session.targets]
+    found = []
+    for i, domain in enumerate(session.problem.domains):
+        n = f"{len(domain.seen):,}"
+        if not files:
+            found.append((f"domain {domain.name}", f"{n} documents"))
+            continue
+        part = f", {n} of them compared" if session.rows else ""
+        about = f"{len(files[i]):,} documents, domain {domain.name}{part}"
+        found.append((str(files[i].path), about))
+    return found
+
+
+@cache
+def _environment() -> Environment:
+    """Return the environment of the templates: those of the page, and the style of the report.
+
+    Control characters of a user's texts are escaped as in the terminal, and everything but Markup
+    is escaped as HTML.
+    """
+    own = FileSystemLoader(Path(__file__).parent / "templates")
+    base = report_page.environment()
+    environment = base.overlay(
+        loader=ChoiceLoader([own, *([base.loader] if base.loader else [])]),
+        finalize=lambda value: printable(value) if type(value) is str else value,
+    )
+    environment.filters["percent"] = lambda share: f"{100 * share:.1f} %"
+    return environment
+
+
+def _html(macro: str, *values: Any) -> Markup:
+    """Return the HTML of a macro of comparison_parts.html.j2."""
+    module: Any = _environment().get_template("comparison_parts.html.j2").module
+    return Markup(getattr(module, macro)(*values))
+
+
+def _bars(sentences: Sequence[str], tables: Sequence[Bars]) -> Markup:
+    """Return the HTML of sentences and of tables of bars, whose scale is the same."""
+    end = max(share for table in tables for row in table.rows for share in row[1:]) or 1.0
+    return _html("all_bars", sentences, tables, end)
+
+
+def models_section(content: Content) -> Section | None:
+    """Return the table of the compared models, for each target, and what its columns mean."""
+    tables = []
+    for target, group in content.table.groupby("target", sort=False):
+        rows = group.to_dict("records")
+        cells = columns(rows, content.problem)
+        cells = {head: values for head, values in cells.items() if any(values)}
+        lines = [*zip(*cells.values(), strict=True)]
+        best = [bool(row["recommended"]) for row in rows]
+        note = scored_sentence(rows, content.problem)
+        tables.append(
+            (f"Models compared on {target}", [*cells], [*zip(lines, best, strict=True)], note)
+        )
+    values = content.table.drop(columns="warnings")
+    everything = [*values], values.round(4).astype(str).replace("nan", "").to_numpy().tolist()
+    text = legend(content.table, content.problem)
+    return Section("The compared models", _html("models", tables, text, everything))
+
+
+def shares_section(content: Content) -> Section | None:
+    """Return the shares of the classes in the source beside those of the decisions."""
+    problem, fit = content.problem, content.fit
+    if fit is None or fit.columns != "classes" or not problem.sources:
+        return None
+    source = np.concatenate([domain.Y for domain in problem.sources]).mean(axis=0)
+    bars = []
+    for target, shares in decided_shares(problem, fit).items():
+        farthest = sorted(np.argsort(-np.abs(shares - source), kind="stable")[:MAX_SHARES])
+        rows = [(problem.classes[c], float(source[c]), float(shares[c])) for c in farthest]
+        more = f": the {MAX_SHARES} that differ most" if len(source) > MAX_SHARES else ""
+        names = "labels of the source", f"decisions of {content.model} on {target}"
+        bars.append(Bars(f"Shares of the classes in {target}{more}", "class", names, rows))
+    return Section("Class shares", _bars([], bars))
+
+
+def confusion_section(content: Content) -> Section | None:
+    """Return how the decisions of the model agree with the labels of each target, if it has any."""
+    truth, fit = content.truth, content.fit
+    if fit is None or truth is None:
+        return None
+    judged, clusters = held_out(fit), fit.columns == "clusters"
+    parts, columns_of_fit = [], content.column_names
+    for name, Y, rows, scores in zip(
+        truth.names, truth.Y, truth.scored, judged.scores, strict=True
+    ):
+        if not rows.any():
+            continue
+        if truth.family == "multilabel":
+            decided, true = scores[rows] >= THRESHOLD, Y[rows] > 0
+            counts = [
+                (label, int(true[:, c].sum()), int((true & decided)[:, c].sum()),
+                 int((true & ~decided)[:, c].sum()), int((~true & decided)[:, c].sum()))
+                for c, label in enumerate(truth.classes)
+            ]  # fmt: skip
+            counts.sort(key=lambda row: -row[1])
+            more = f", the {MAX_CONFUSED} most frequent ones" if len(counts) > MAX_CONFUSED else ""
+            caption = f"{name}: labels of {rows.sum():,} documents{more}"
+            parts.append(_html("by_label", caption, counts[:MAX_CONFUSED]))
+            continue
+        matrix = np.zeros((Y.shape[1], scores.shape[1]), int)
+        np.add.at(matrix, (Y[rows].argmax(axis=1), scores[rows].argmax(axis=1)), 1)
+        if len(matrix) <= MAX_CONFUSION and matrix.shape[1] <= MAX_CONFUSION:
+            parts.append(
+                _html("confusion", name, matrix.tolist(), truth.classes, columns_of_fit, clusters)
+            )
+        elif not clusters:
+            wrong = matrix - np.diag(np.diag(matrix))
+            order = np.argsort(-wrong, axis=None, kind="stable")[:MAX_CONFUSED]
+            pairs = [
+                (truth.classes[i], truth.classes[j], int(wrong[i, j]))
+                for i, j in zip(*np.unravel_index(order, wrong.shape), strict=True)
+                if wrong[i, j]
+            ]
+            parts.append(_html("confused", name, pairs, int(np.trace(matrix)), int(matrix.sum())))
+    if not parts:
+        return None
+    if content.session.sampled:
+        which = (
+            "The documents are those of the labelled sample. Each is decided by a fit that had not "
+            "seen its label."
+        )
+    else:
+        which = "The labels are those of the target's own column. No model has seen them."
+    title = "Labels and clusters" if clusters else "Right and wrong decisions"
+    return Section(title, _html("confusions", which, content.model, parts, clusters))
+
+
+def map_section(content: Content) -> Section | None:
+    """Return the map of the documents, coloured by domain and by decision."""
+    made = document_map.draw(content.session, content.fit, content.truth, content.column_names)
+    if made is None:
+        return None
+    return Section("Map of the documents", _html("document_map", made, content.model))
+
+
+def words_section(content: Content) -> Section | None:
+    """Return the words that separate the domains, as bars."""
+    bars, sentences = [], []
+    for target, separation in content.compared.separations.items():
+        if not separation.words:
+            continue
+        sentences.append(
+            f"A classifier separates the documents of {target} from those of the source "
+            f"(area under the ROC curve {separation.area:.2f}; 0.5 is chance, 1 is perfect)."
+        )
+        names = "documents of the source with it", f"documents of {target} with it"
+        captions = f"Words of {target}", f"Words of the source, against {target}"
+        for caption, of_target in zip(captions, (True, False), strict=True):
+            rows = [
+                (word.name, word.in_sources, word.in_target)
+                for word in separation.words
+                if word.of_target == of_target
+            ]
+            if rows:
+                bars.append(Bars(caption, "word", names, rows))
+    if not bars:
+        return None
+    return Section("Words that separate the domains", _bars(sentences, bars))
+
+
+#: The sections of the page, in order. One that makes no sense for a comparison returns None.
+SECTIONS: Sequence[Callable[[Content], Section | None]] = (
+    models_section,
+    shares_section,
+    confusion_section,
+    map_section,
+    words_section,
+)
