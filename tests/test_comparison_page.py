@@ -137,6 +137,26 @@ def test_parts_that_make_no_sense_are_left_out(tmp_path):
     assert ALL[2] not in titles(page(tmp_path, *compared([a], [unlabelled], "lr")))
 
 
+def test_topics_of_a_factorisation_are_on_the_page_and_on_one_of_their_own(tmp_path, evil, call):
+    sources, targets = (
+        [file.path for file in files] for files in (evil[0].sources, evil[0].targets)
+    )
+    found = page(tmp_path, *compared(sources, targets[:1], "lr", "dtl"))
+    assert titles(found) == [*ALL[:-1], "Topics", ALL[-1]]
+    topics = found.css(".topics")
+    assert "kitten" in topics[0].text()
+    assert EVIL in topics[0].text()  # of the typical documents
+    out = tmp_path / "topics.html"
+    files = ("--source", str(sources[0]), "--target", str(targets[0]))
+    code, _, err = call("topics", "dtl", *files, "--html", str(out))
+    assert (code, "Error" in err) == (0, False)
+    text = out.read_text("utf-8")
+    assert "<script" not in text
+    own = LexborHTMLParser(text)
+    assert titles(own) == ["Topics by domain", "What was fitted"]
+    assert own.css_first(".topics").text() == topics[0].text()
+
+
 def test_a_part_of_large_files_shows_the_documents_that_were_compared(tmp_path, monkeypatch):
     monkeypatch.setattr(sessions, "MAX_EVIDENCE", 29)
     monkeypatch.setattr(sessions, "PART", 24)
@@ -182,7 +202,7 @@ def test_many_classes_share_a_colour_and_list_their_confusions(tmp_path):
 def test_documents_without_two_dimensions_have_no_map(tmp_path, evil):
     session, _ = evil
     domains = [replace(d, views=(np.eye(40)[:, :2] + 1.0,)) for d in session.problem.domains[:1]]
-    problem = replace(session.problem, family="multilabel", domains=tuple(domains))
+    problem = replace(session.problem, family="multilabel", domains=tuple(domains), features=())
     assert document_map._places(problem, [np.arange(40)], None) is None
 
 

@@ -41,7 +41,7 @@ PARTS = {
     "experiments": {"models", "datasets", "tasks", "runs"},
     "choose": {"core", "models", "data", "userdata"},
     "evidence": {"models", "userdata", "datasets", "runs", "experiments", "choose"},
-    "comparison_page": {"core", "choose", "evidence"},
+    "comparison_page": {"core", "choose", "evidence", "topics"},
     # What the command line and Python users call.
     "api": {"models", "userdata", "tasks", "runs", "experiments", "choose", "evidence"},
     "estimators": {"data", "userdata", "choose", "api"},

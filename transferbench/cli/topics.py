@@ -100,6 +100,7 @@ def command(
     number of topics is less than that of the clusters if a few hold most entries.
     """
     from transferbench import topics
+    from transferbench.parameters import parse
 
     is_ours = models.get(model).path.is_relative_to(models.FOLDER)
     if is_ours and model not in models.WITH_TOPICS:
@@ -119,6 +120,11 @@ def command(
         from transferbench.files import write_text
 
         write_text(csv, found.to_frame().to_csv(index=False))
+    if html:
+        from transferbench import comparison_page
+
+        options = parse(files.task_options)
+        comparison_page.write_topics(html, model, problem, found, texts, options, named=bool(name))
     if as_json:
         quality = {
             domain: {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,15 +17,18 @@ from transferbench.choose.compare import Comparison, decided_shares
 from transferbench.choose.sample import held_out, sample_of
 from transferbench.choose.session import Session
 from transferbench.choose.text import columns, legend, scored_sentence, warning_lines
-from transferbench.comparison_page import document_map
+from transferbench.comparison_page import document_map, topic_section
 from transferbench.evidence import page as report_page
 from transferbench.files import write_text
 from transferbench.measures import THRESHOLD
 from transferbench.messages import printable
 from transferbench.problem import Fit, Problem, Truth
+from transferbench.topics import topics_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from transferbench.topics import Topics
 
 #: Largest number of classes with a row in a picture of shares: those that differ most.
 MAX_SHARES = 12
@@ -148,7 +151,52 @@ def write(
         features=[view.shape[1] for view in content.problem.domains[0].views],
         options=session.options,
         sections=[section for section in made if section],
-        version=__version__,
+        command="compare", about="What was compared", version=__version__,
+    )  # fmt: skip
+    write_text(path, html)
+
+
+def write_topics(
+    path: Path,
+    model: str,
+    problem: Problem,
+    found: Topics,
+    texts: Mapping[str, Sequence[str]],
+    options: Mapping[str, object],
+    *,
+    named: bool,
+) -> None:
+    """Write a page of the topics of a fit.
+
+    Parameters
+    ----------
+    path
+        The HTML file.
+    model
+        Name of the model.
+    problem
+        The problem that it was fitted on.
+    found
+        The topics.
+    texts
+        Texts of the documents by domain, of those that have texts.
+    options
+        Options by which the documents became features.
+    named
+        True if the problem is a task with a name.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be written.
+    """
+    made = topic_section.tables(found, texts)
+    section = Section("Topics by domain", _html("topics", model, made, found.classes))
+    html = _environment().get_template("page.html.j2").render(
+        title=f"Topics of {model} on {problem.name if named else 'your documents'}", sentences=(), evidence="", warnings=(),
+        documents=[(f"domain {d.name}", f"{len(d.seen):,} documents") for d in problem.domains],
+        features=[problem.domains[0].X.shape[1]], options=options, sections=[section],
+        command="topics", about="What was fitted", version=__version__,
     )  # fmt: skip
     write_text(path, html)
 
@@ -292,6 +340,25 @@ def map_section(content: Content) -> Section | None:
     return Section("Map of the documents", _html("document_map", made, content.model))
 
 
+def topics_section(content: Content) -> Section | None:
+    """Return the topics of the shown model, or of the first factorisation that was compared."""
+    names = [name for name in (content.model, *content.compared.models) if name]
+    for name in names:
+        fits = content.compared.models[name].fits
+        if fits and any(fits[0].factors) and content.problem.features:
+            session = content.session
+            files = [*session.sources, *session.targets]
+            texts = {}
+            for i, (domain, file) in enumerate(zip(content.problem.domains, files, strict=False)):
+                if file.kind == "texts":
+                    rows = session.rows[i] if session.rows else range(len(file))
+                    texts[domain.name] = [file.content[row] for row in rows]
+            found = topics_of(fits[0], content.problem)
+            made = topic_section.tables(found, texts)
+            return Section("Topics", _html("topics", name, made, found.classes))
+    return None
+
+
 def words_section(content: Content) -> Section | None:
     """Return the words that separate the domains, as bars."""
     bars, sentences = [], []
@@ -324,4 +391,5 @@ SECTIONS: Sequence[Callable[[Content], Section | None]] = (
     confusion_section,
     map_section,
     words_section,
+    topics_section,
 )

@@ -1,0 +1,102 @@
+"""The topics of a factorisation as a part of a page, and as a page of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from transferbench.topics import Topic, Topics
+
+#: Topics of a domain that are seen at once; the smaller ones are folded.
+SHOWN = 12
+#: Classes with a colour of their own; the last colour is that of all further ones.
+COLOURS = 7
+#: Characters of a typical document.
+BEGINNING = 160
+
+
+@dataclass(frozen=True)
+class TopicRow:
+    """A topic as the page shows it.
+
+    Parameters
+    ----------
+    name, words
+        Its name and its words.
+    share
+        Its share of the domain.
+    width
+        Length of its bar in per cent of the longest one.
+    classes
+        Name, colour and share of each of its classes, for the parts of the bar.
+    coherence
+        NPMI.
+    documents
+        Place and beginning of its typical documents.
+    """
+
+    name: str
+    words: str
+    share: float
+    width: float
+    classes: Sequence[tuple[str, int, float]]
+    coherence: float
+    documents: Sequence[tuple[int, str]]
+
+
+@dataclass(frozen=True)
+class TopicTable:
+    """The topics of a domain: what is seen at once, and what is folded."""
+
+    domain: str
+    summary: str
+    shown: Sequence[TopicRow]
+    folded: Sequence[TopicRow]
+
+
+def tables(found: Topics, texts: Mapping[str, Sequence[str]]) -> list[TopicTable]:
+    """Return a table of topics for each domain, targets first.
+
+    Parameters
+    ----------
+    found
+        The topics.
+    texts
+        Texts of the documents by domain, of those that have texts.
+    """
+    made = []
+    for domain, topics in reversed(found.topics.items()):
+        longest = max(topic.share for topic in topics)
+        rows = [_row(topic, found.classes, longest, texts.get(domain)) for topic in topics]
+        summary = (
+            f"{len(topics)} topics, of an effective number of {found.effective(domain):.1f}; "
+            f"coherence {found.coherence(domain):.2f}, diversity {found.diversity(domain):.2f}"
+        )
+        made.append(TopicTable(domain, summary, rows[:SHOWN], rows[SHOWN:]))
+    return made
+
+
+def _row(
+    topic: Topic, classes: Sequence[str], longest: float, texts: Sequence[str] | None
+) -> TopicRow:
+    parts = [
+        (name, min(c, COLOURS), share)
+        for c, (name, share) in enumerate(zip(classes, topic.classes, strict=True))
+        if share >= 0.005
+    ]
+    documents = [
+        (row + 1, texts[row][:BEGINNING] + "…" * (len(texts[row]) > BEGINNING))
+        for row in (topic.typical if texts is not None else ())
+        if texts is not None
+    ]
+    return TopicRow(
+        topic.name,
+        ", ".join(topic.words),
+        topic.share,
+        100 * topic.share / longest,
+        parts,
+        topic.coherence,
+        documents,
+    )
