@@ -193,7 +193,8 @@ def write_topics(
     made = topic_section.tables(found, texts)
     section = Section("Topics by domain", _html("topics", model, made, found.classes))
     html = _environment().get_template("page.html.j2").render(
-        title=f"Topics of {model} on {problem.name if named else 'your documents'}", sentences=(), evidence="", warnings=(),
+        title=f"Topics of {model} on {problem.name if named else 'your documents'}",
+        sentences=(), evidence="", warnings=(),
         documents=[(f"domain {d.name}", f"{len(d.seen):,} documents") for d in problem.domains],
         features=[problem.domains[0].X.shape[1]], options=options, sections=[section],
         command="topics", about="What was fitted", version=__version__,
@@ -341,22 +342,28 @@ def map_section(content: Content) -> Section | None:
 
 
 def topics_section(content: Content) -> Section | None:
-    """Return the topics of the shown model, or of the first factorisation that was compared."""
-    names = [name for name in (content.model, *content.compared.models) if name]
-    for name in names:
-        fits = content.compared.models[name].fits
-        if fits and any(fits[0].factors) and content.problem.features:
-            session = content.session
-            files = [*session.sources, *session.targets]
-            texts = {}
-            for i, (domain, file) in enumerate(zip(content.problem.domains, files, strict=False)):
-                if file.kind == "texts":
-                    rows = session.rows[i] if session.rows else range(len(file))
-                    texts[domain.name] = [file.content[row] for row in rows]
-            found = topics_of(fits[0], content.problem)
-            made = topic_section.tables(found, texts)
-            return Section("Topics", _html("topics", name, made, found.classes))
-    return None
+    """Return the topics of the factorisation whose topics are the most coherent ones."""
+    problem, session = content.problem, content.session
+    by_model = {
+        name: topics_of(model.fits[0], problem)
+        for name, model in content.compared.models.items()
+        if model.fits and any(model.fits[0].factors)
+    }
+    if not by_model or not problem.features:
+        return None
+    targets = [domain.name for domain in problem.targets]
+
+    def coherence(name: str) -> float:
+        return float(np.mean([by_model[name].coherence(target) for target in targets]))
+
+    best = max(by_model, key=coherence)
+    texts = {}
+    for i, file in enumerate((*session.sources, *session.targets)):
+        if file.kind == "texts":
+            rows = session.rows[i] if session.rows else range(len(file))
+            texts[problem.domains[i].name] = [file.content[row] for row in rows]
+    made = topic_section.tables(by_model[best], texts)
+    return Section("Topics", _html("topics", best, made, by_model[best].classes))
 
 
 def words_section(content: Content) -> Section | None:
