@@ -203,6 +203,7 @@ def models_section(content: Content) -> Section | None:
     for target, group in content.table.groupby("target", sort=False):
         rows = group.to_dict("records")
         cells = columns(rows, content.problem)
+        cells["s"] = cells.pop("s")  # last, since a phone shows the first columns
         cells = {head: values for head, values in cells.items() if any(values)}
         lines = [*zip(*cells.values(), strict=True)]
         best = [bool(row["recommended"]) for row in rows]

@@ -77,6 +77,10 @@ class DocumentMap:
         True if a domain is a source.
     umap
         True if UMAP made the two dimensions, False for a truncated singular value decomposition.
+    width, height
+        Size of the picture.
+    seed
+        Seed of the draw.
     """
 
     points: Sequence[Point]
@@ -204,12 +208,14 @@ def _descriptions(
 
     Parameters
     ----------
-    session, fit, truth, names
-        See `draw`.
+    session
+        The problem and the documents.
     i
         Index of the domain.
     rows
         Rows of the documents in the domain.
+    fit, truth, names
+        See `draw`.
     """
     problem, domain = session.problem, session.problem.domains[i]
     several = problem.family == "multilabel"
