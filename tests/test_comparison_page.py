@@ -206,7 +206,6 @@ def test_documents_without_two_dimensions_have_no_map(tmp_path, evil):
     assert document_map._places(problem, [np.arange(40)], None) is None
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_a_page_is_accessible_and_fits_the_screen(browser, tmp_path, evil, width, scheme):
     try:

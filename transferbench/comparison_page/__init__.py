@@ -252,6 +252,7 @@ def models_section(content: Content) -> Section | None:
     for target, group in content.table.groupby("target", sort=False):
         rows = group.to_dict("records")
         cells = columns(rows, content.problem)
+        cells["s"] = cells.pop("s")  # last, since a phone shows the first columns
         cells = {head: values for head, values in cells.items() if any(values)}
         lines = [*zip(*cells.values(), strict=True)]
         best = [bool(row["recommended"]) for row in rows]
@@ -369,6 +370,8 @@ def topics_section(content: Content) -> Section | None:
 def words_section(content: Content) -> Section | None:
     """Return the words that separate the domains, as bars."""
     bars, sentences = [], []
+    files = content.session.sources
+    what = "Word" if not files or files[0].kind == "texts" else "Feature"
     for target, separation in content.compared.separations.items():
         if not separation.words:
             continue
@@ -377,7 +380,7 @@ def words_section(content: Content) -> Section | None:
             f"(area under the ROC curve {separation.area:.2f}; 0.5 is chance, 1 is perfect)."
         )
         names = "documents of the source with it", f"documents of {target} with it"
-        captions = f"Words of {target}", f"Words of the source, against {target}"
+        captions = f"{what}s of {target}", f"{what}s of the source, against {target}"
         for caption, of_target in zip(captions, (True, False), strict=True):
             rows = [
                 (word.name, word.in_sources, word.in_target)
@@ -385,10 +388,10 @@ def words_section(content: Content) -> Section | None:
                 if word.of_target == of_target
             ]
             if rows:
-                bars.append(Bars(caption, "word", names, rows))
+                bars.append(Bars(caption, what.lower(), names, rows))
     if not bars:
         return None
-    return Section("Words that separate the domains", _bars(sentences, bars))
+    return Section(f"{what}s that separate the domains", _bars(sentences, bars))
 
 
 #: The sections of the page, in order. One that makes no sense for a comparison returns None.

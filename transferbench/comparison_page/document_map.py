@@ -77,6 +77,10 @@ class DocumentMap:
         True if a domain is a source.
     umap
         True if UMAP made the two dimensions, False for a truncated singular value decomposition.
+    width, height
+        Size of the picture.
+    seed
+        Seed of the draw.
     """
 
     points: Sequence[Point]
@@ -204,12 +208,14 @@ def _descriptions(
 
     Parameters
     ----------
-    session, fit, truth, names
-        See `draw`.
+    session
+        The problem and the documents.
     i
         Index of the domain.
     rows
         Rows of the documents in the domain.
+    fit, truth, names
+        See `draw`.
     """
     problem, domain = session.problem, session.problem.domains[i]
     several = problem.family == "multilabel"
@@ -218,6 +224,7 @@ def _descriptions(
     of_file = session.rows[i] if session.rows else np.arange(len(domain.seen))
     is_source = domain.seen.all()
     scored = truth is not None and truth.scored[i].any()
+    judged = fit and held_out(fit)
     described = []
     for row in rows:
         parts = [f"{domain.name}, document {of_file[row] + 1}"]
@@ -229,12 +236,13 @@ def _descriptions(
             labels = [problem.classes[c] for c in np.flatnonzero(domain.Y[row])]
             colour = labels[0] if labels else "no label"
             parts.append(f"label: {', '.join(labels) or 'none'}")
-        if fit is not None and not is_source:
-            scores = held_out(fit).scores[i][row]
+        if fit is not None and judged is not None and not is_source:
+            scores = judged.scores[i][row]
             best = np.argsort(-scores, kind="stable").tolist()
             ranked = [c for c in best if scores[c] >= THRESHOLD] if several else best[:1]
             colour = names[ranked[0]] if ranked else "no label"
-            parts.append(f"decision: {', '.join(names[c] for c in ranked) or 'none'}")
+            how = "decision without its label" if domain.seen[row] else "decision"
+            parts.append(f"{how}: {', '.join(names[c] for c in ranked) or 'none'}")
             if scored and truth is not None and truth.scored[i][row]:
                 true = np.flatnonzero(truth.Y[i][row])
                 if fit.columns == "classes":
