@@ -143,7 +143,7 @@ def test_a_user_without_a_home_works_in_the_current_folder(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("most", [8, 16, 24])
+@pytest.mark.parametrize("most", [8, 14, 18, 24])
 def test_few_descriptors_end_in_lines_without_a_traceback(tmp_path, most):
     done = start(
         tmp_path,

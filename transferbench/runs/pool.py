@@ -7,6 +7,7 @@ has those of other machines. Only the caller writes records.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -24,6 +25,9 @@ from transferbench.runs.record import Job, OnProgress, Record, Run
 
 #: Seconds between two checks of a process, and between two heartbeats of the progress.
 PAUSE = 0.1
+#: File descriptors that are free again after the runs: multiprocessing, which loses some if it runs
+#: out of them, needs two to delete its temporary folder at exit.
+SPARE_DESCRIPTORS = 4
 #: How often a run is started whose supervisor ended without a record.
 MAX_TRIES = 3
 
@@ -144,19 +148,24 @@ def local(n_jobs: int) -> Engine:
 
     @contextmanager
     def engine(inbox: Inbox) -> Iterator[Submit]:
-        start_server()  # by the main thread
+        spare = [os.open(os.devnull, os.O_RDONLY) for _ in range(SPARE_DESCRIPTORS)]
         stopped = Event()
-        with ThreadPoolExecutor(n_jobs, "supervisor") as executor:
+        try:
+            start_server()  # by the main thread
+            with ThreadPoolExecutor(n_jobs, "supervisor") as executor:
 
-            def submit(job: Job) -> Future[Record | None]:
-                link = _LocalLink(job.run, inbox, stopped)
-                return executor.submit(supervise, with_memory_limit(job, n_jobs), link)
+                def submit(job: Job) -> Future[Record | None]:
+                    link = _LocalLink(job.run, inbox, stopped)
+                    return executor.submit(supervise, with_memory_limit(job, n_jobs), link)
 
-            try:
-                yield submit
-            finally:
-                stopped.set()
-                executor.shutdown(cancel_futures=True)
+                try:
+                    yield submit
+                finally:
+                    stopped.set()
+                    executor.shutdown(cancel_futures=True)
+        finally:
+            for each in spare:
+                os.close(each)
 
     return engine
 
