@@ -18,7 +18,7 @@ from sklearn.decomposition import NMF
 from threadpoolctl import threadpool_limits
 
 import transferbench
-from transferbench.core import subnormal
+from transferbench.core import nmtf, subnormal
 from transferbench.core.nmtf import NMTF
 from transferbench.core.parallel import use_threads
 from transferbench.problem import Problem, Truth
@@ -203,7 +203,10 @@ def flush_ratio(
     ratios = []
     for _ in range(rounds):
         flushed = measured()
-        with patch.object(subnormal, "_can_switch", lambda: False):
+        with (
+            patch.object(subnormal, "_can_switch", lambda: False),
+            patch.object(nmtf, "SINK_EVERY", iterations + 1),
+        ):
             ratios.append(flushed / measured())
     return median(ratios)
 
