@@ -74,12 +74,12 @@ def _wrapped(text: str) -> str:
     depth, in_norm = 0, False
 
     def close() -> None:
-        if formula:
-            body = "".join(_math("".join(formula).strip()))
-            if pieces and formula[0] in BREAKS:  # between two terms, not a sign
+        if text := "".join(formula).strip():
+            body = "".join(_math(text))
+            if pieces and text[0] in BREAKS:  # between two terms, not a sign
                 body = body.replace("<mo>", '<mo form="infix">', 1)
             pieces.append(f'<math displaystyle="true">{body}</math>')
-            formula.clear()
+        formula.clear()
 
     for match in TOKEN.finditer(text):
         token = match[0]
