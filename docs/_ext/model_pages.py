@@ -92,7 +92,9 @@ def page(model: Model) -> str:
     """Return the page of a model in MyST Markdown."""
     title, what, objective, symbols, notes, departures = parts(model)
     own = "" if Path(model.path).is_relative_to(models.FOLDER) else " with another library"
-    call = f"In commands and in Python its name is `{model.name}`. It is a {model.family} model{own}."
+    call = (
+        f"In commands and in Python its name is `{model.name}`. It is a {model.family} model{own}."
+    )
     # A section on topics, of models with clusters of features, belongs behind the example.
     sections = {
         "": f"{what}\n\n{_rst(f'.. py:module:: {model.module}')}\n\n{_rst(objective)}\n\n"
@@ -150,13 +152,20 @@ def board(name: str) -> pd.DataFrame:
 
 
 def standings(model: Model) -> dict[str, pd.DataFrame]:
-    """Return the rows of a model on each board of its family."""
-    rows = {name: board(name)[board(name)["model"] == model.name] for name in BOARDS[model.family]}
+    """Return the rows of a model on each board of its family, that of its own name first."""
+    title = parts(model)[0].lower()
+    rows = {
+        name: table[table["model"] == model.name].sort_values(
+            "method", key=lambda methods: methods.str.lower() != title, kind="stable"
+        )
+        for name in BOARDS[model.family]
+        for table in [board(name)]
+    }
     return {name: found for name, found in rows.items() if len(found)}
 
 
 def _regret(name: str, value: float) -> str:
-    return f"{value:.2f}" if name == "multilabel" else f"{value:.1f} points"
+    return f"{value:.2f}" if name == "multilabel" else f"{value:.1f}\u00a0points"
 
 
 def _link(name: str) -> str:
@@ -173,6 +182,8 @@ def when(model: Model) -> str:
             texts.append(f"It is the reference of the board {_link(name)}.")
         elif wins > 2 * losses:
             texts.append(f"It is worth a try: it is better than {reference} on most tasks.")
+        elif wins == 0:
+            texts.append(f"There is little reason to use it: {reference} is never worse there.")
         else:
             texts.append(f"Compare it with {reference} first, which is better on many tasks.")
         texts.append(
@@ -218,7 +229,9 @@ def picture(model: Model) -> str:
         other = ""
         if best["method"] != one["method"]:
             x = at(best["regret"])
-            other = f'<span class="below" style="left:{x}%;--at:-{x}%">{escape(best["method"])}</span>'
+            other = (
+                f'<span class="below" style="left:{x}%;--at:-{x}%">{escape(best["method"])}</span>'
+            )
         html = (
             f'<figure class="strip"><div role="img" aria-label="{escape(label)}">{dots}'
             f'<i class="range" style="left:{low}%;width:{float(high) - float(low):.1f}%"></i>'
@@ -268,7 +281,9 @@ def pages_of_models() -> dict[str, list[tuple[str, str, str]]]:
         for label, column in spec.columns.items():
             columns[column.model].append(label)
         for model, labels in columns.items() if file else ():
-            shown = ", ".join(labels[:3]) + (f" and {len(labels) - 3} more" if len(labels) > 3 else "")
+            shown = "; ".join(labels[:3]) + (
+                f" and {len(labels) - 3} more" if len(labels) > 3 else ""
+            )
             found[model].append((file.relative_to(ROOT).as_posix(), spec.title, shown))
     return found
 
@@ -281,7 +296,7 @@ def results(model: Model) -> str:
         text += "|---|---|---:|---:|---:|\n"
         for name, found in places.items():
             for _, one in found.iterrows():
-                counts = ", ".join(str(int(one[key])) for key in ("wins", "ties", "losses"))
+                counts = ",\u00a0".join(str(int(one[key])) for key in ("wins", "ties", "losses"))
                 text += f"| {_link(name)} | {one['method']} | {one['place']} of {len(board(name))} "
                 text += f"| {_regret(name, one['regret'])} | {counts} |\n"
     if rows := pages_of_models().get(model.name):

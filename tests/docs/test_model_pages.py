@@ -12,7 +12,14 @@ from conftest import ROOT
 
 from transferbench import models
 
-SECTIONS = ["When to use it", "Example", "Results", "Parameters", "Notes", "Departures from the paper"]
+SECTIONS = [
+    "When to use it",
+    "Example",
+    "Results",
+    "Parameters",
+    "Notes",
+    "Departures from the paper",
+]
 
 
 @pytest.fixture
@@ -37,16 +44,24 @@ def test_the_formulas_of_a_model_have_no_unicode_notation_left(name, in_mathml):
     for block in blocks:
         html = in_mathml(block)
         written = "".join(html.itertext())
-        assert not re.search("[_^√½Σᵀ⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻₀₁₂₃₄₅₆₇₈₉ᵖˢᴸˡ\u0302]", written.replace("^", "")), written
+        assert not re.search(
+            "[_^√½Σᵀ⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻₀₁₂₃₄₅₆₇₈₉ᵖˢᴸˡ\u0302]", written.replace("^", "")
+        ), written
         # Every letter and digit of the docstring is there.
-        plain = unicodedata.normalize("NFD", block).translate(str.maketrans("₁₂¹²³⁻ᵖˢᴸˡ", "12123−psLl")).replace("½", "12")
+        plain = (
+            unicodedata.normalize("NFD", block)
+            .translate(str.maketrans("₁₂¹²³⁻ᵖˢᴸˡ", "12123−psLl"))
+            .replace("½", "12")
+        )
         assert sorted(re.findall(r"[a-zA-Z0-9]", plain.replace("over", ""))) == sorted(
             re.findall(r"[a-zA-Z0-9]", written.replace("over", ""))
         )
 
 
 def test_a_formula_has_a_row_for_each_line_and_wraps_between_terms(in_mathml):
-    html = in_mathml("    min over W  Σ_i ‖y_i − Wᵀx_i‖² + λ ‖W‖²\n    s.t. W ≥ 0,  rows sum to one")
+    html = in_mathml(
+        "    min over W  Σ_i ‖y_i − Wᵀx_i‖² + λ ‖W‖²\n    s.t. W ≥ 0,  rows sum to one"
+    )
     heads = html.findall("div[@class='head']")
     assert ["".join(head.itertext()) for head in heads] == ["minW", "s.t."]
     terms, constraints = html.findall("div[@class='terms']")
@@ -85,7 +100,9 @@ def test_a_page_has_its_sections_in_order(name, extension):
 
 
 def test_the_title_is_the_proper_name(extension):
-    title = {name: extension("model_pages").parts(model)[0] for name, model in models.registry().items()}
+    title = {
+        name: extension("model_pages").parts(model)[0] for name, model in models.registry().items()
+    }
     assert title["gcmf"] == "GCMF"
     assert title["lr-kmeans"] == "LR → k-means"
     assert title["kmeans"] == "k-means"
