@@ -1,4 +1,4 @@
-"""Pages of models: what a model is, when to use it, how it stands, an example and its parameters."""
+"""Pages of models: what one is, when to use it, its standing, an example, its parameters."""
 
 import importlib
 import re
@@ -21,24 +21,24 @@ BOARDS = {
     "clustering": ("clustering",),
     "multilabel": ("multilabel",),
 }
+REVIEWS = "[amazon-reviews](../../../results/amazon-reviews/table.md)"
+INBOXES = "[mrtl-spam-inboxes](../../../results/mrtl-spam-inboxes/table.md)"
 #: What is known of single models beside their rank, with the page that shows it.
 KNOWN = {
-    "cocc": "On opinions ([amazon-reviews](../../../results/amazon-reviews/table.md)) it gains a little. "
+    "cocc": f"On opinions ({REVIEWS}) it gains a little. "
     "It gives no confidence that ranks documents.",
-    "consensus": "It is the default of `predict`, and [chosen](../../choose.md#what-is-recommended) where "
-    "no label of the target is known. It was designed on the corpora of this board, so its place is optimistic.",
-    "gcmf": "It suits topics. On opinions ([amazon-reviews](../../../results/amazon-reviews/table.md)) it is close "
-    "to guessing, and on mail ([mrtl-spam-inboxes](../../../results/mrtl-spam-inboxes/table.md)) it falls below "
-    "logistic regression.",
+    "consensus": "It is the default of `predict`, and [recommended]"
+    "(../../choose.md#what-is-recommended) where no label of the target is known. "
+    "It was designed on the corpora of this board, so its place is optimistic.",
+    "gcmf": f"It suits topics. On opinions ({REVIEWS}) it is close to guessing, and on mail "
+    f"({INBOXES}) it falls below logistic regression.",
     "graph-only": "On newsgroups and Reuters it is about as good as GCMF, without its factors "
     "([findings](../../findings.md)).",
     "lr": "Compare every other model with it.",
     "lr-target": "It needs some labelled documents of the target, and uses no source.",
-    "mrtl": "On mail ([mrtl-spam-inboxes](../../../results/mrtl-spam-inboxes/table.md)) it falls below logistic "
-    "regression, from which it starts.",
+    "mrtl": f"On mail ({INBOXES}) it falls below logistic regression, from which it starts.",
     "nmf": "It finds clusters and no classes: use it to see what the documents alone show.",
-    "tsvm": "It gains on mail ([mrtl-spam-inboxes](../../../results/mrtl-spam-inboxes/table.md)), "
-    "and a little on opinions ([amazon-reviews](../../../results/amazon-reviews/table.md)).",
+    "tsvm": f"It gains on mail ({INBOXES}), and a little on opinions ({REVIEWS}).",
 }
 #: Parameters of the example where its few documents need others than the paper's.
 SMALL = {"gcmf": ", k=4, p=3"}
@@ -178,21 +178,26 @@ def when(model: Model) -> str:
     for name, found in list(standings(model).items())[:1]:
         one, reference = found.iloc[0], experiments.load(name).spec.board
         wins, ties, losses = (int(one[key]) for key in ("wins", "ties", "losses"))
+        count = int(one["rows"])
         if one["method"] == reference:
-            texts.append(f"It is the reference of the board {_link(name)}.")
-        elif wins > 2 * losses:
+            texts.append("The other methods of its board are compared with it.")
+        elif 2 * wins > count:
             texts.append(f"It is worth a try: it is better than {reference} on most tasks.")
         elif wins == 0:
             texts.append(f"There is little reason to use it: {reference} is never worse there.")
+        elif wins > losses:
+            texts.append(f"Compare it with {reference}: it is ahead more often than behind.")
         else:
-            texts.append(f"Compare it with {reference} first, which is better on many tasks.")
+            texts.append(f"Compare it with {reference} first, which is ahead more often.")
         texts.append(
-            f"On the {int(one['rows'])} tasks of the board {_link(name)} its place is {one['place']} of "
-            f"{len(board(name))}. It is on average {_regret(name, one['regret'])} below the best method of each task."
+            f"On the {count} tasks of the board {_link(name)} its place by mean rank is "
+            f"{one['place']} of {len(board(name))}. "
+            f"It is on average {_regret(name, one['regret'])} below the best method of each task."
         )
         if one["method"] != reference:
             texts.append(
-                f"It is ahead of {reference} on {wins} tasks, level on {ties} and behind on {losses}."
+                f"It is ahead of {reference} on {wins} tasks, level on {ties} "
+                f"and behind on {losses}."
             )
         if one["front"]:
             texts.append("No faster method of this board comes nearer to the best.")
@@ -236,10 +241,10 @@ def picture(model: Model) -> str:
             f'<figure class="strip"><div role="img" aria-label="{escape(label)}">{dots}'
             f'<i class="range" style="left:{low}%;width:{float(high) - float(low):.1f}%"></i>'
             f'<i class="dot here" style="left:{here}%"></i>'
-            f'<span class="above" style="left:{here}%;--at:-{here}%">{escape(one["method"])}</span>{other}</div>'
-            f"<figcaption>Distance to the best method of each task, mean of {int(one['rows'])} tasks, "
-            f"from 0 to {_regret(name, top)}. Left is better. A dot is a method; the line is the 95 % interval."
-            "</figcaption></figure>"
+            f'<span class="above" style="left:{here}%;--at:-{here}%">{escape(one["method"])}</span>'
+            f"{other}</div><figcaption>Distance to the best method of each task, mean of "
+            f"{int(one['rows'])} tasks, from 0 to {_regret(name, top)}. Left is better. "
+            "A dot is a method; the line is the 95 % interval.</figcaption></figure>"
         )
         return f"```{{raw}} html\n{html}\n```"
     return ""
