@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import model_pages
+from docstring_rst import restructured
 from docutils import nodes
 from sphinx.addnodes import download_reference, pending_xref
 from sphinx.util.docutils import SphinxDirective
@@ -29,7 +31,7 @@ TABLE = "\n## Tasks and files\n\n| name | content |\n|---|---|\n"
 def pages() -> Iterator[tuple[str, str]]:
     """Yield the path and the text of the page of each model and dataset."""
     for name, model in models.registry().items():
-        yield f"models/{name}.md", PAGE.format(name, model.module, f"{model.module}.fit")
+        yield f"models/{name}.md", model_pages.page(model)
     for name, module in datasets.modules().items():
         rows = [(f"`{task}`", text) for task, text in module.TASKS.items()]
         rows += [(f"`{f.name}`", f"file, {f.licence}") for f in module.FILES.values()]
@@ -48,16 +50,7 @@ def write_pages(app: Any) -> None:
 
 def to_rst(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     """Mark equations, lists and special characters of a docstring; add the types of parameters."""
-    blocks = []
-    for block in "\n".join(lines).split("\n\n"):
-        if block.startswith("    "):
-            blocks += [".. code-block:: text", block]
-            continue
-        block = re.sub(r"(?m)^(?!- |  )(.*)\n- ", r"\1\n\n- ", block)
-        parts = re.split(r"(?m)(`[^`]*`|^\*\*\w+$)", block)
-        parts[::2] = [re.sub(r"(?<=[\w*])_(?=\W)|[*|]", r"\\\g<0>", part) for part in parts[::2]]
-        blocks.append("".join(parts))
-    text = "\n\n".join(blocks)
+    text = restructured("\n".join(lines))
     for p in parameters.schema(thing).values() if name.endswith((".fit", ".build")) else ():
         kind = f"{p.name} : {parameters.describe_type(p.type)}, default {p.default!r}"
         text = re.sub(rf"(?m)^{p.name}$", kind.replace("\\", r"\\"), text)
@@ -73,6 +66,17 @@ def link_made(app: Any, doctree: nodes.document) -> None:
                 names = (part.replace("_", "-") for part in found.groups())
                 url = up + page.format(*names)
                 node.replace_self(nodes.reference("", "", *node, refuri=url))
+
+
+def keep_together(app: Any, doctree: nodes.document) -> None:
+    """Keep "3 of 9", "1.2 ± 0.1" and a value with its mark on one line of a table."""
+    for entry in doctree.findall(nodes.entry):
+        for text in list(entry.findall(nodes.Text)):
+            if "of" in text or "±" in text or re.search(r"\S [=≈▲▼✓✗?–]", text):
+                new = re.sub(r"(?<=\d) (of|±) (?=\d)", "\u00a0\\1\u00a0", text)
+                new = re.sub(r"(?<=[✓✗]) (?=\d)", "\u00a0", new)
+                new = re.sub(r"(?<=\S) (?=[=≈▲▼✓✗?–](\s|$))", "\u00a0", new)
+                text.parent.replace(text, nodes.Text(new))
 
 
 class Cells(SphinxDirective):
@@ -110,4 +114,5 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", to_rst, priority=400)  # numpydoc comes at 500
     app.add_directive("cells", Cells)
     app.connect("doctree-read", link_made, priority=400)  # downloads are collected at 500
+    app.connect("doctree-read", keep_together)
     app.connect("build-finished", write_results)
