@@ -99,6 +99,19 @@ class Cells(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(f"| {' | '.join(line)} |" for line in chosen))
 
 
+class Topics(SphinxDirective):
+    """The quality of the topics of each model with committed ones."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        table = model_pages.topic_quality().reset_index()
+        lines = [[*table.columns], ["---", *["---:"] * (len(table.columns) - 1)]]
+        for _, (name, count, *others) in table.iterrows():
+            link = f"[{name}](../reference/models/{name}.md)"
+            lines.append([link, f"{count:.0f}", *(f"{value:.2f}" for value in others)])
+        return self.parse_text_to_nodes("\n".join(f"| {' | '.join(line)} |" for line in lines))
+
+
 def write_results(app: Any, exception: Exception | None) -> None:
     """Write the pages of results into the site, beside its own."""
     pages, errors = report.render(RESULTS, site="../index.html")
@@ -113,6 +126,7 @@ def setup(app: Any) -> None:
     app.connect("builder-inited", write_pages)
     app.connect("autodoc-process-docstring", to_rst, priority=400)  # numpydoc comes at 500
     app.add_directive("cells", Cells)
+    app.add_directive("topics", Topics)
     app.connect("doctree-read", link_made, priority=400)  # downloads are collected at 500
     app.connect("doctree-read", keep_together)
     app.connect("build-finished", write_results)

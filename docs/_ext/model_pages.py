@@ -7,6 +7,7 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from docstring_rst import restructured
 
@@ -84,6 +85,8 @@ ESTIMATORS = {
     "clustering": "MultiTaskClusterer",
     "multilabel": "MultiLabelClassifier",
 }
+#: Topics on the page of a model.
+MOST_TOPICS = 8
 #: A task for the command line; its data are fetched.
 TASKS = {"transfer": "comp-vs-rec", "clustering": "mtc/rec-vs-talk", "multilabel": "mulan/enron"}
 
@@ -95,12 +98,12 @@ def page(model: Model) -> str:
     call = (
         f"In commands and in Python its name is `{model.name}`. It is a {model.family} model{own}."
     )
-    # A section on topics, of models with clusters of features, belongs behind the example.
     sections = {
         "": f"{what}\n\n{_rst(f'.. py:module:: {model.module}')}\n\n{_rst(objective)}\n\n"
         f"{_rst(symbols)}\n\n{call}",
         "When to use it": f"{when(model)}\n\n{picture(model)}",
         "Example": example(model),
+        "Topics": topics(model),
         "Results": results(model),
         "Parameters": _rst(f".. autofunction:: {model.module}.fit"),
         "Notes": _rst(notes),
@@ -271,6 +274,56 @@ def example(model: Model) -> str:
     if python := code(model):
         return f"```python\n{python}```\n\n{text}\n\n{shell}"
     return f"{text}\n\n{shell}"
+
+
+def topics(model: Model) -> str:
+    """Return the largest topics of comp-vs-rec's target by a model with clusters of features."""
+    file = RESULTS / "topics" / f"{model.name}.csv"
+    if not file.exists():
+        return ""
+    table = pd.read_csv(file, dtype={"topic": str})
+    target = table[table["domain"] == "target"]
+    classes = [name for name in target if name.startswith("class ")]
+    heads = " / ".join(name.removeprefix("class ") for name in classes)
+    text = (
+        f"Its clusters of words, of which the largest on the target of `comp-vs-rec` are these. "
+        f"{quality_sentence(model.name)} [How to read topics](../../how-to/topics.md)\n\n"
+        "```sh\ntransferbench topics " + f"{model.name} comp-vs-rec\n```\n\n"
+        f"| topic | share | {heads} | words |\n"
+        "|---|---:|---:|---|\n"
+    )
+    for _, one in target.head(MOST_TOPICS).iterrows():
+        parts = " / ".join(f"{100 * one[name]:.0f}" for name in classes)
+        share = f"{100 * one['share']:.1f}\u00a0%"
+        text += f"| {one['topic']} | {share} | {parts} | {one['words'].replace(' ', ', ')} |\n"
+    return text
+
+
+@cache
+def topic_quality() -> pd.DataFrame:
+    """Return a row for each model with committed topics of comp-vs-rec: those of the target."""
+    rows = {}
+    for file in sorted((RESULTS / "topics").glob("*.csv")):
+        table = pd.read_csv(file)
+        target = table[table["domain"] == "target"]
+        words = target["words"].str.split().explode()
+        rows[file.stem] = {
+            "topics": len(target),
+            "effective number": np.exp(-(target["share"] * np.log(target["share"])).sum()),
+            "coherence": target["coherence"].mean(),
+            "diversity": words.nunique() / len(words),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
+
+
+def quality_sentence(name: str) -> str:
+    """Return what the quality of a model's topics is."""
+    one = topic_quality().loc[name]
+    return (
+        f"There are {one['topics']:.0f} topics, of an effective number of "
+        f"{one['effective number']:.1f}; their coherence is {one['coherence']:.2f}, their "
+        f"diversity {one['diversity']:.2f}."
+    )
 
 
 @cache
