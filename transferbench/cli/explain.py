@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping
 
 import click
@@ -10,6 +11,9 @@ import click
 from transferbench.cli._options import completing, experiment_names
 from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
+
+#: Characters of a line of the answer.
+WIDTH = 100
 
 
 @click.command()
@@ -22,25 +26,28 @@ def command(
     settings: Settings, /, experiment: str, row: str | None, column: str | None,
     x: float | None,
 ) -> None:  # fmt: skip
-    """Explain a number of a table or figure.
+    """Explain a number of a table or figure, or list those that differ most.
 
-    Print why it may differ from print, the command that runs it again, its runs, what they took,
-    and what has changed since. EXPERIMENT is a name or your own FILE.yaml.
-    A row may be named by its task, a column by its model, as `run` takes them.
+    Print whether it is as printed or why it may differ, the command that runs it again, its runs,
+    what they took, and what has changed since. EXPERIMENT is a name or your own FILE.yaml.
+    A row may be named by its task, a column by its model, as `run` takes them. Without both, the
+    numbers of the table, of a row or of a column are listed, the largest difference first.
 
     \b
+    transferbench explain gtl-table3
+    transferbench explain gtl-table3 gcmf
     transferbench explain gtl-table3 comp-vs-rec gcmf
     """
     from transferbench import experiments, tasks
-    from transferbench.errors import UserError
-    from transferbench.evidence import audit, explain
+    from transferbench.evidence import answer, audit, explain
     from transferbench.evidence.frame import read_cells
 
     file = experiments.load(experiment, settings.results)
-    if row is None or column is None:
-        known = f"rows: {', '.join(file.spec.rows)}; columns: {', '.join(file.spec.columns)}"
-        raise UserError(f"{file.name}: name a row and a column; {known}.")
     cells = read_cells(file, settings.with_runs(file.name) / file.name)
+    if row is None or column is None:
+        listed = answer.listed(file, cells, row or "")
+        echo_table([answer.HEADS, *(answer.difference_row(file, cell) for cell in listed)])
+        return
     cell = explain.find(file, cells, row, column, x)
     facts = explain.describe_cell(file, cell)
     echo(facts.pop("title"))
@@ -48,7 +55,8 @@ def command(
         compared = file.spec.control_of or file.name
         printed = experiments.PUBLISHED.fullmatch(compared)
         findings = audit.findings([compared])[compared] if printed else []
-        echo("\nWhy it may differ from print:")
+        echo(f"\n{textwrap.fill(answer.first_sentence(file, cells, cell, findings), WIDTH)}")
+        echo("\nWhat is known of it:")
         _echo_named(explain.why(file, cells, cell, findings))
         echo("\nWhat it is:")
     _echo_named(facts)

@@ -18,6 +18,7 @@ from transferbench.settings import Settings
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from transferbench.evidence.pages import Evidence
     from transferbench.experiments.batch import Batch, Shard
 
 
@@ -62,7 +63,7 @@ def command(
 
     Runs without a result of the present data and code are performed, see --rerun. Each
     results/EXPERIMENT/ is written as soon as its last run has ended; of several experiments, the
-    quickest come first.
+    quickest come first. At the end stand the totals and the largest differences from print.
     """
     from transferbench import experiments
     from transferbench.errors import UserError
@@ -79,8 +80,25 @@ def command(
     if shard and execution.rerun == "all":
         remedy = "give the new results a folder of their own (--results)"
         raise UserError(f"--shard with --rerun all cannot tell new results from old; {remedy}.")
-    batch = Batch(planned, settings, repeats, write_pages, shard)
-    return reproduce_batch(batch, settings, execution)
+    shown: dict[str, Evidence] = {}
+    batch = Batch(planned, settings, repeats, partial(write_pages, kept=shown), shard)
+    code = reproduce_batch(batch, settings, execution)
+    _print_answer(shown, by_paper=everything)
+    return code
+
+
+def _print_answer(shown: dict[str, Evidence], *, by_paper: bool) -> None:
+    """Print the totals of what was reproduced, and its largest differences."""
+    if not shown:
+        return
+    from transferbench.evidence import answer
+
+    for part in answer.closing(shown, by_paper=by_paper):
+        echo()
+        if isinstance(part, str):
+            echo(part)
+        else:
+            echo_table(part)
 
 
 def reproduce_batch(batch: Batch, settings: Settings, execution: Execution) -> int:

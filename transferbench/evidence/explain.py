@@ -4,6 +4,7 @@ import math
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from itertools import groupby
 from statistics import fmean
 from typing import Literal
@@ -12,11 +13,18 @@ from transferbench import datasets, experiments, models, parameters
 from transferbench.errors import MAX_LISTED, UserError, unknown
 from transferbench.evidence.audit import Finding
 from transferbench.evidence.frame import Cell
-from transferbench.evidence.page import MARKS
 from transferbench.experiments.experiment import Experiment
 from transferbench.messages import counted
 from transferbench.runs import worker
 from transferbench.runs.record import Run
+
+#: What a verdict says of our number, beside the printed one.
+IN_WORDS = {
+    "within": "within the tolerance",
+    "close": "within the noise",
+    "better": "better than print",
+    "worse": "worse than print",
+}
 
 
 def find(
@@ -48,10 +56,7 @@ def find(
     UserError
         If there is no such cell, or if only x tells which it is.
     """
-    spec = experiment.spec
-    bases = [(name, r.data().base) for name, r in reversed(spec.rows.items())]
-    by_task = {task: name for name, base in bases for task in (base, base.split("/")[-1])}
-    by_model = {c.model: name for name, c in reversed(spec.columns.items())}
+    by_task, by_model = _other_names(experiment)
     row = _label("row", row, by_task, {cell.row for cell in cells})
     column = _label("column", column, by_model, {cell.column for cell in cells})
     of_column = [cell for cell in cells if (cell.row, cell.column) == (row, column)]
@@ -66,6 +71,42 @@ def find(
     nearest = sorted(positions, key=lambda position: abs(position - (x or 0)))[:MAX_LISTED]
     more = ", …" if len(positions) > MAX_LISTED else ""
     raise UserError(f"expected --x, one of {', '.join(f'{p:g}' for p in nearest)}{more}.")
+
+
+def _other_names(experiment: Experiment) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the labels of rows by their task, and of columns by their model."""
+    spec = experiment.spec
+    bases = [(name, r.data().base) for name, r in reversed(spec.rows.items())]
+    by_task = {task: name for name, base in bases for task in (base, base.split("/")[-1])}
+    return by_task, {c.model: name for name, c in reversed(spec.columns.items())}
+
+
+def label_of_any(
+    experiment: Experiment, cells: Sequence[Cell], name: str
+) -> tuple[Literal["row", "column"], str]:
+    """Return whether a name is of a row or of a column, and its label.
+
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    cells
+        Its cells.
+    name
+        As the row or the column of `find`.
+
+    Raises
+    ------
+    UserError
+        If it is of neither.
+    """
+    by_task, by_model = _other_names(experiment)
+    rows, columns = {cell.row for cell in cells}, {cell.column for cell in cells}
+    with suppress(UserError):
+        return "row", _label("row", name, by_task, rows)
+    with suppress(UserError):
+        return "column", _label("column", name, by_model, columns)
+    raise unknown("row or column", name, rows | columns)
 
 
 def _label(what: str, name: str, others: Mapping[str, str], labels: Set[str]) -> str:
@@ -115,8 +156,8 @@ def why(
     sentences = {
         "data": f"{task}: {datasets.tasks()[task.base].TASKS[task.base]}",
         "digits": _digits(digits[0], row) if digits else "",
-        "this row": _verdicts((other.column, other) for other in in_row),
-        "this column": _verdicts(
+        "this row": _beside_print((other.column, other) for other in in_row),
+        "this column": _beside_print(
             (other.row, other) for other in in_column if not spec.rows[other.row].reading_of
         ),
         "readings": _range_of_readings(
@@ -154,19 +195,26 @@ def _digits(finding: Finding, row: str) -> str:
         "mean": "the paper prints a deviation, so the value is a mean of several runs",
         "other": "the printed column is a mean, or of other documents",
         "copied": "the printed value has a digit less than others, so it may be copied",
-        "unclear": "the printed column allows no conclusion",
+        "unclear": "the digits of the printed column allow no conclusion",
     }[finding.status]
     tried = f"{finding.documents[row]:,} documents, " if finding.documents else ""
     same = f"; the same values as {', '.join(finding.like)}" if finding.like else ""
     return f"{meaning} ({tried}{finding.source}){same}"
 
 
-def _verdicts(named: Iterable[tuple[str, Cell]]) -> str:
-    """Return the names of cells by their verdict."""
-    by_verdict: dict[str, list[str]] = {verdict: [] for verdict in MARKS}
+def _beside_print(named: Iterable[tuple[str, Cell]]) -> str:
+    """Return sentences on which cells are like print, and which are better or worse."""
+    by_verdict: dict[str, list[str]] = {verdict: [] for verdict in IN_WORDS}
     for name, cell in named:
-        by_verdict.get(cell.verdict, []).append(name)
-    return "; ".join(f"{MARKS[v]} {', '.join(names)}" for v, names in by_verdict.items() if names)
+        if cell.verdict in by_verdict:
+            by_verdict[cell.verdict].append(name)
+    sentences = []
+    for verdict, names in by_verdict.items():
+        if names:
+            joined = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+            verb = "is" if len(names) == 1 else "are"
+            sentences.append(f"{joined} {verb} {IN_WORDS[verdict]}.")
+    return " ".join(sentences)
 
 
 def describe_cell(experiment: Experiment, cell: Cell) -> dict[str, str]:

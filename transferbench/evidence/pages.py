@@ -366,10 +366,26 @@ def changed_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     ]
 
 
-def write_pages(experiment: Experiment, folder: Path, records: Records) -> list[Path]:
+def write_pages(
+    experiment: Experiment,
+    folder: Path,
+    records: Records,
+    kept: dict[str, Evidence] | None = None,
+) -> list[Path]:
     """Write the pages and pictures of an experiment from its records; return their paths.
 
     A warning names cells with runs of other data or code than the newest.
+
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    folder
+        Where to write.
+    records
+        Records of its runs.
+    kept
+        What the records show is added to it, under the name of the experiment.
 
     Raises
     ------
@@ -379,4 +395,6 @@ def write_pages(experiment: Experiment, folder: Path, records: Records) -> list[
     evidence = Evidence.from_records(experiment, records, folder.parent)
     for sentence in evidence.outdated:
         warnings.warn(f"{experiment.name}: {sentence}", stacklevel=2)
+    if kept is not None:
+        kept[experiment.name] = evidence
     return evidence.write(folder)

@@ -1,0 +1,238 @@
+"""The answer of a reproduction in a few lines: totals, the largest differences, why one differs."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from transferbench import experiments
+from transferbench.errors import UserError
+from transferbench.evidence import summary
+from transferbench.evidence.audit import Finding
+from transferbench.evidence.explain import IN_WORDS, label_of_any
+from transferbench.evidence.frame import Cell
+from transferbench.evidence.page import MARKS, OUTCOMES
+from transferbench.evidence.pages import Evidence
+from transferbench.experiments.experiment import Experiment
+
+#: Largest differences that `reproduce` prints.
+LARGEST = 5
+
+
+def totals(evidences: Mapping[str, Evidence], *, by_paper: bool = False) -> list[list[str]]:
+    """Return a table of what is equivalent, different and undecided, with its heads.
+
+    Parameters
+    ----------
+    evidences
+        What the runs show, by experiment.
+    by_paper
+        True for a line for each paper with all its tables, False for one for each experiment.
+
+    Returns
+    -------
+    list of list of str
+        Empty if nothing printed is compared.
+    """
+    names = {
+        paper: [name for name in of_paper if name in evidences]
+        for paper, of_paper in experiments.papers().items()
+    }
+    groups = (
+        {summary.NAMES[paper]: of_paper for paper, of_paper in names.items()}
+        if by_paper
+        else {name: [name] for name in evidences}
+    )
+    what = "paper" if by_paper else "experiment"
+    rows = [[what, "compared", "equivalent (by chance, p)", "different", "undecided", "its claims"]]
+    for label, of_group in groups.items():
+        printed = [n for name in of_group for n in summary.numbers(evidences[name])]
+        counts = Counter(number.written.equivalence for number in printed)
+        outcomes = Counter[str](
+            result.outcome
+            for name in of_group
+            for result in evidences[name].results
+            if not result.claim.by_us
+        )
+        claims = " ".join(
+            f"{outcomes[outcome]} {mark}" for outcome, mark in OUTCOMES.items() if outcomes[outcome]
+        )
+        if printed or claims:
+            compared = sum(counts[key] for key in ("equivalent", "different", "undecided"))
+            chance = (
+                str(summary.chance(label, printed, declared=False, with_choice=False))
+                if compared
+                else ""
+            )
+            shown = [compared, chance, counts["different"], counts["undecided"]]
+            rows.append([label, *(f"{value}" if compared else "" for value in shown), claims])
+    return rows if len(rows) > 1 else []
+
+
+def differences(evidences: Iterable[Evidence]) -> list[tuple[Evidence, Cell]]:
+    """Return the printed numbers with a value of ours, the largest difference in points first."""
+
+    def points(found: tuple[Evidence, Cell]) -> float:
+        evidence, cell = found
+        return -abs(cell.difference) * (1 if evidence.experiment.spec.unit == "percent" else 100)
+
+    cells = [
+        (evidence, number.written)
+        for evidence in evidences
+        for number in summary.numbers(evidence)
+        if not math.isnan(number.written.difference)
+    ]
+    return sorted(cells, key=points)
+
+
+def listed(experiment: Experiment, cells: Sequence[Cell], name: str) -> list[Cell]:
+    """Return the cells of a row, of a column or of all, those that differ most from print first.
+
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    cells
+        All its cells.
+    name
+        Label of a row or column, or its task or model; "" for all cells. All cells are those of the
+        paper's table, without second readings.
+
+    Raises
+    ------
+    UserError
+        If no row or column has the name, or if nothing has a printed value.
+    """
+    spec = experiment.spec
+    chosen = [
+        cell
+        for cell in cells
+        if name
+        or not (
+            spec.rows[cell.row].reading_of or experiment.read_column(cell.column) != cell.column
+        )
+    ]
+    if name:
+        what, label = label_of_any(experiment, cells, name)
+        chosen = [cell for cell in cells if getattr(cell, what) == label]
+    chosen = [cell for cell in chosen if not math.isnan(cell.published)]
+    if not chosen:
+        rows, columns = (", ".join(map(shlex.quote, names)) for names in (spec.rows, spec.columns))
+        raise UserError(
+            f"{experiment.name}: no printed number is compared there; name a row ({rows}) and a "
+            f"column ({columns})."
+        )
+
+    def order(cell: Cell) -> tuple[bool, float]:
+        return math.isnan(cell.difference), -abs(cell.difference)
+
+    return sorted(chosen, key=order)
+
+
+def difference_row(experiment: Experiment, cell: Cell, *, named: bool = False) -> list[str]:
+    """Return a line of a cell: where it is, ours, printed, their difference and the verdict.
+
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    cell
+        Its cell.
+    named
+        True to begin with the name of the experiment.
+    """
+    text = experiment.spec.value_unit.text
+    std = "" if math.isnan(cell.std) else f" ± {text(cell.std)}"
+    words = " ".join(filter(None, (MARKS.get(cell.verdict, ""), cell.equivalence)))
+    return [
+        *([experiment.name] if named else []),
+        shlex.quote(cell.row),
+        shlex.quote(cell.column),
+        f"{text(cell.mean)}{std}",
+        text(cell.published),
+        f"{cell.difference:+.2f}",
+        words,
+    ]
+
+
+#: Heads of `difference_row`.
+HEADS = ("row", "column", "ours", "printed", "difference", "verdict")
+
+
+def closing(
+    evidences: Mapping[str, Evidence], *, by_paper: bool
+) -> Iterator[list[list[str]] | str]:
+    """Yield the tables and sentences that `reproduce` ends with."""
+    if not (table := totals(evidences, by_paper=by_paper)):
+        return
+    yield table
+    if largest := differences(evidences.values())[:LARGEST]:
+        several = len(evidences) > 1
+        heads = [*(["experiment"] if several else []), *HEADS]
+        yield "Largest differences:"
+        yield [
+            heads,
+            *(difference_row(e.experiment, cell, named=several) for e, cell in largest),
+        ]
+        evidence, cell = largest[0]
+        words = shlex.join([evidence.experiment.name, cell.row, cell.column])
+        yield f"`transferbench explain {words}` says why."
+
+
+def first_sentence(
+    experiment: Experiment, cells: Sequence[Cell], cell: Cell, findings: Iterable[Finding]
+) -> str:
+    """Return the answer to why a number differs from print, in one or two sentences.
+
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    cells
+        All its cells.
+    cell
+        The cell of the number, which has a published value.
+    findings
+        What the digits of the printed table show.
+    """
+    spec, text = experiment.spec, experiment.spec.value_unit.text
+    if cell.reason:
+        return f"There is no number of ours: {cell.reason}."
+    row = spec.rows[cell.row].reading_of or cell.row
+    column = experiment.read_column(cell.column)
+    low, high = (cell.difference + sign * cell.margin for sign in (-1, 1))
+    differs = f"the difference is {cell.difference:+.2f}"
+    within = f"the tolerance is {cell.tolerance:.3g}"
+    if not math.isnan(low):
+        within += f", the 90 % interval of the difference is {low:+.2f} to {high:+.2f}"
+    after = ""
+    if any(f.status == "copied" and f.column == column and row in f.rows for f in findings):
+        after = " The printed value may be copied from another paper: it has a digit less."
+    if spec.data_differ:
+        after = f" It is on other data than the paper's: {spec.data_differ.rstrip('.')}."
+    if entry := experiment.circular(row, cell.column):
+        after += f" The printed value was used to set a choice here ({entry[0].why.rstrip('.')})."
+    if cell.equivalence == "equivalent":
+        return f"Equivalent: {differs}; {within}.{after}"
+    if cell.verdict in ("within", "close"):
+        return f"{IN_WORDS[cell.verdict].capitalize()}: {differs}; {within}.{after}"
+    readings = [
+        other
+        for other in cells
+        if (spec.rows[other.row].reading_of or other.row, experiment.read_column(other.column))
+        == (row, column)
+        and other is not cell
+        and other.equivalence == "equivalent"
+    ]
+    if readings:
+        other = readings[0]
+        return (
+            f"Another reading is equivalent: {other.column} on {other.row} has "
+            f"{text(other.mean)}. Here {differs}; {within}.{after}"
+        )
+    cause = "Undecided" if cell.equivalence == "undecided" else "Unexplained"
+    if after and spec.data_differ:
+        cause = "Other data"
+    return f"{cause}: {differs}; {within}.{after}"
