@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,10 @@ from conftest import slow_unless
 from transferbench import experiments, models, parameters
 from transferbench.cli import invoke
 from transferbench.cli.run import command
+from transferbench.evidence import answer, summary
 from transferbench.evidence import explain as explaining
 from transferbench.evidence.frame import read_cells
+from transferbench.evidence.pages import Evidence
 from transferbench.runs import runner, store
 
 ROOT = Path(__file__).parent.parent.parent
@@ -82,14 +86,15 @@ def test_a_number_is_explained(explain):
 def test_a_row_is_named_by_its_task_and_a_column_by_its_model_and_the_reasons_are_given(explain):
     code, out, err = explain("gtl-table3", "Orgs-vs-People", "gcmf")
     assert code == 0, err
-    title, why, _ = out.split("\n\n", 2)
+    title, answered, why, _ = out.split("\n\n", 3)
     assert title == "gtl-table3: GCMF, orgs vs people"
+    assert answered.startswith("Unexplained: the difference is -2.")
     assert len(why.splitlines()) == 9
     for text in (
         "data         reuters/orgs-vs-people: Reuters-21578, orgs against people",
         "digits       the paper prints a deviation, so the value is a mean of several runs",
-        "this row     = ",
-        "this column  = comp vs sci, comp vs talk",
+        "this row     ",
+        "this column  comp vs sci, comp vs talk and sci vs talk are within the tolerance.",
         "readings     4 values, from ",
         " (GCMF all on orgs vs people)",
         "tolerance    1: ",
@@ -101,6 +106,57 @@ def test_a_row_is_named_by_its_task_and_a_column_by_its_model_and_the_reasons_ar
         assert explain("gtl-table3", row, "GCMF")[1].startswith("gtl-table3: GCMF, comp vs rec\n")
     code, out, _ = explain("dtl-table3", "comp vs rec", "LR")
     assert "digits       the printed column fits a single run (4,000 documents, dtl-19997)" in out
+
+
+def test_the_numbers_that_differ_most_are_listed(explain):
+    code, out, _ = explain("gtl-table3")
+    head, *lines = out.splitlines()
+    assert code == 0
+    assert head.split() == ["row", "column", "ours", "printed", "difference", "verdict"]
+    differences = [float(re.search(r" ([+-]\d+\.\d\d) ", line)[1]) for line in lines]
+    assert len(lines) == 63
+    assert [abs(d) for d in differences] == sorted(map(abs, differences), reverse=True)
+    row, column, *_ = shlex.split(lines[0])
+    assert explain("gtl-table3", row, column)[1].startswith(f"gtl-table3: {column}, {row}\n")
+    one_row, one_column = (explain("gtl-table3", name)[1] for name in ("comp-vs-rec", "gcmf"))
+    assert {shlex.split(line)[0] for line in one_row.splitlines()[1:]} == {"comp vs rec"}
+    assert {shlex.split(line)[1] for line in one_column.splitlines()[1:]} == {"GCMF"}
+
+
+@pytest.mark.parametrize(
+    ("cell", "start"),
+    [
+        (("gtl-table3", "comp vs sci", "GCMF"), "Equivalent: the difference is "),
+        (("gtl-table3", "rec vs sci", "GCMF"), "Unexplained: the difference is +11."),
+        (("mtc-table3", "Task 3 NMI", "All KKM"), "Another reading is equivalent: "),
+        (("himls-table10", "F1", "HiMLS"), "There is no number of ours: "),
+    ],
+)
+def test_the_first_sentence_is_the_answer(explain, cell, start):
+    code, out, err = explain(*cell)
+    assert code == 0, err
+    assert out.split("\n\n")[1].startswith(start)
+
+
+def test_a_reproduction_ends_with_its_totals_and_largest_differences():
+    results = ROOT / "results"
+    evidence = {
+        name: Evidence.read(experiments.load(name), results / name) for name in ("gtl-table3",)
+    }
+    totals, title, largest, last = answer.closing(evidence, by_paper=False)
+    printed = summary.numbers(evidence["gtl-table3"])
+    counts = Counter(number.written.equivalence for number in printed)
+    assert totals[1][0] == "gtl-table3"
+    assert totals[1][1] == f"{len(printed)}"
+    assert totals[1][2].startswith(f"{counts['equivalent']} (")
+    assert totals[1][3:5] == [f"{counts['different']}", f"{counts['undecided']}"]
+    assert title == "Largest differences:"
+    assert len(largest) == 1 + answer.LARGEST
+    assert largest[1][:2] == ["'rec vs talk'", "DKT"]
+    assert last.startswith("`transferbench explain gtl-table3 'rec vs talk' DKT` ")
+    (by_paper, *_) = answer.closing(evidence, by_paper=True)
+    assert [row[0] for row in by_paper[1:]] == ["GTL"]
+    assert not [*answer.closing({}, by_paper=True)]
 
 
 def test_the_point_of_a_curve_is_the_last():
@@ -142,7 +198,11 @@ def test_changes_since_the_runs_are_listed(home, tmp_path, capfd):
             "expected --x, one of 17, 18, 16, 19, 15, 20, 14, 21, 13, 22, 12, 23, ….",
         ),
         (["mtc-table9", "a", "b"], "unknown experiment"),
-        (["gtl-table3", "comp vs rec"], "name a row and a column; rows: comp vs rec, "),
+        (["gtl-table3", "comp vs rek"], "unknown row or column 'comp vs rek'. Did you mean"),
+        (
+            ["gtl-figure2c", "GCMF"],
+            "no printed number is compared there; name a row ('comp vs rec', ",
+        ),
     ],
 )
 def test_a_mistake_is_one_line(explain, arguments, message):

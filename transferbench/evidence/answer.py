@@ -152,7 +152,7 @@ def difference_row(experiment: Experiment, cell: Cell, *, named: bool = False) -
         shlex.quote(cell.column),
         f"{text(cell.mean)}{std}",
         text(cell.published),
-        f"{cell.difference:+.2f}",
+        "" if math.isnan(cell.difference) else f"{cell.difference:+.2f}",
         words,
     ]
 
