@@ -179,6 +179,50 @@ for (const scroll of document.querySelectorAll(".scroll")) {
   scroll.addEventListener("scroll", () => hint(scroll), { passive: true });
 }
 
+/* Pictures become plots when they are near: the library is one script beside the pages. */
+const described = document.getElementById("plots");
+if (described) {
+  const { script, config, plots } = JSON.parse(described.textContent);
+  let loaded = null;
+  const load = () => (loaded ??= new Promise((resolve, reject) => {
+    const element = document.createElement("script");
+    element.src = script;
+    element.onload = resolve;
+    element.onerror = reject;
+    document.head.append(element);
+  }));
+  async function plot(figure) {
+    try {
+      await load();
+    } catch {
+      return; // the picture stays
+    }
+    const image = figure.querySelector("img");
+    const grid = document.createElement("div");
+    grid.className = "plots";
+    grid.setAttribute("role", "group");
+    grid.setAttribute("aria-label", image.alt);
+    const specs = plots[figure.dataset.plot];
+    image.after(grid);
+    image.hidden = true;
+    for (const { usermeta, ...spec } of specs) {
+      const place = add(grid, "div", "");
+      place.setAttribute("role", "img");
+      place.setAttribute("aria-label", spec.title ?? image.alt);
+      place.style.minWidth = usermeta ? `${usermeta.least}px` : "";
+      await vegaEmbed(place, spec, { config, renderer: "svg", ast: true, actions: false, tooltip: { theme: "custom" } });
+    }
+  }
+  const near = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      near.unobserve(target);
+      plot(target);
+    }
+  }, { rootMargin: "200px" });
+  for (const figure of document.querySelectorAll("[data-plot]")) near.observe(figure);
+}
+
 /* What is folded is printed, too. */
 addEventListener("beforeprint", () => {
   for (const folded of document.querySelectorAll("details:not([open])")) {
