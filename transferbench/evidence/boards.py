@@ -189,7 +189,7 @@ def page(board: Board) -> Page:
     suite, legend = words("suite", board, spec), words("board", board, spec)
     if board.left_out:
         legend += f" Not ranked, as runs are of other data or code: {', '.join(board.left_out)}."
-    return Page(experiment.name, "board", [suite, standings_table(board), legend, picture])
+    return Page(experiment.name, "board", [suite, picture, standings_table(board), legend])
 
 
 def draw(board: Board, folder: Path) -> Path:
@@ -213,7 +213,9 @@ def draw(board: Board, folder: Path) -> Path:
         If the file cannot be written.
     """
     name, unit = board.experiment.name, board.experiment.spec.value_unit.differences
-    lines = board.standings.sort_values("regret", kind="stable").reset_index(drop=True)
+    lines = board.standings.dropna(subset=["seconds", "regret"]).sort_values(
+        "regret", kind="stable"
+    )
     labels = [f"{line.method}{' ◆' if line.front else ''}" for line in lines.itertuples()]
     with figures.style(name):
         import matplotlib.pyplot as plt
@@ -235,10 +237,11 @@ def draw(board: Board, folder: Path) -> Path:
         left.set_xlim(left=min(0, left.get_xlim()[0]))
         interval = ", 95 % interval" if len(board.corpora) > 2 else ""
         left.set_xlabel(f"mean regret, {unit}{interval} (0 is best)")
-        right.set_xscale("log")
-        right.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-        right.xaxis.set_major_formatter("{x:g}")
-        right.xaxis.set_minor_formatter(NullFormatter())
+        if len(lines):
+            right.set_xscale("log")
+            right.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+            right.xaxis.set_major_formatter("{x:g}")
+            right.xaxis.set_minor_formatter(NullFormatter())
         right.set_xlabel("seconds for a task, geometric mean")
         for ax in (left, right):
             ax.tick_params(axis="y", length=0)

@@ -142,7 +142,7 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:
     if spec.metric not in COSTS and spec.value_unit.sign:
         measure += f" in {spec.value_unit.words}"
     levels = published_levels(experiment)
-    direct = across == 1 and 1 < len(spec.columns) and not spec.figure.rows
+    direct = across == 1 and len(spec.columns) > 1
     with style(experiment.name):
         import matplotlib.pyplot as plt
 
@@ -157,8 +157,9 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:
             _ticks(figure, ax, panel["x"].dropna().unique(), most=11 if across == 1 else 6)
             if (level := levels.get(row)) is not None:
                 ax.plot(
-                    1.03, level, "<", color=PUBLISHED, markeredgecolor=INK, markersize=7, clip_on=False, zorder=3,
-                    transform=ax.get_yaxis_transform(), label="published value",
+                    1.03, level, "<", color=PUBLISHED, markeredgecolor=INK, markersize=7,
+                    transform=ax.get_yaxis_transform(), clip_on=False, zorder=3,
+                    label="published value",
                 )  # fmt: skip
             ax.set_title(row)
             ax.margins(y=0.1)
@@ -191,17 +192,15 @@ def shares_scale(figure: Figure) -> bool:
 
 def name_lines(ax: Axes) -> None:
     """Write the name of each line of a panel beside its end, in its colour."""
-    lines = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
-    height = ax.bbox.height
-    data, places = ax.transData, ax.transAxes.inverted()
+    lines = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
     ax.autoscale_view()
-    ends = [
-        float(places.transform(data.transform((1, line.get_ydata()[-1])))[1]) for line in lines
-    ]
-    gap = 12 * ax.figure.dpi / 72 / height
+    to_axes = ax.transData + ax.transAxes.inverted()
+    last = [float(np.asarray(line.get_ydata(), float)[-1]) for line in lines]
+    ends = [float(np.asarray(to_axes.transform([(1.0, end)]))[0, 1]) for end in last]
+    gap = 12 * ax.figure.dpi / 72 / ax.bbox.height
     for line, place in zip(lines, apart(ends, gap), strict=True):
         ax.text(
-            1.04, place, line.get_label(), color=line.get_color(), transform=ax.transAxes,
+            1.04, place, str(line.get_label()), color=line.get_color(), transform=ax.transAxes,
             va="center", parse_math=False,
         )  # fmt: skip
 

@@ -39,7 +39,7 @@ CONFIG: Spec = {
     },
     "legend": {
         "labelColor": figures.INK, "labelFontSize": 12, "orient": "bottom", "columns": 3,
-        "labelLimit": 200, "symbolOpacity": 1,
+        "labelLimit": 0, "symbolOpacity": 1,
     },
     "title": {"color": figures.INK, "anchor": "start", "fontSize": 13},
     "text": {"color": figures.INK},
@@ -56,7 +56,7 @@ def script() -> str:
     """Return the text of SCRIPT: Vega, Vega-Lite and Vega-Embed."""
     import vl_convert
 
-    return str(vl_convert.javascript_bundle())
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
 
 
 def scatter(papers: Mapping[str, pd.DataFrame]) -> list[Spec]:
@@ -86,14 +86,14 @@ def _scatter(paper: str, frame: pd.DataFrame) -> Spec:
                                             "difference", "result"])},
         "mark": {"type": "point", "filled": True, "size": 45, "opacity": 0.9},
         "encoding": {
-            "x": _axis("printed", "printed, %", scale=domain),
-            "y": _axis("ours", "ours, %", scale=domain),
+            "x": _axis("printed", "printed, %", scale=domain, axis={"tickCount": 5}),
+            "y": _axis("ours", "ours, %", scale=domain, axis={"tickCount": 5}),
             **_looks(),
             "tooltip": _tooltip("column", "row", "experiment", "printed", "ours", "difference",
                                 "result"),
         },
     }  # fmt: skip
-    return _spec(paper, [*bands, diagonal, points], 260)
+    return _spec(paper, [*bands, diagonal, points], 190, least=216)
 
 
 def differences(experiment: Experiment, frame: pd.DataFrame) -> list[Spec]:
@@ -119,8 +119,8 @@ def differences(experiment: Experiment, frame: pd.DataFrame) -> list[Spec]:
         "mark": {"type": "text", "fontSize": 12, "tooltip": None},
         "encoding": {"text": {"field": "text"}, **tip},
     }
-    spec = _spec("", [cells, texts], {"step": 30}) | {"data": {"values": values}, "encoding": place}
-    return [spec | {"usermeta": {"least": 110 + 68 * len(columns)}}]
+    spec = _spec("", [cells, texts], 30 * len(rows), least=110 + 68 * len(columns))
+    return [spec | {"data": {"values": values}, "encoding": place}]
 
 
 def pairs(experiment: Experiment, frame: pd.DataFrame) -> list[Spec]:
@@ -150,7 +150,7 @@ def pairs(experiment: Experiment, frame: pd.DataFrame) -> list[Spec]:
             "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
             "encoding": {"x": _axis("ours"), "y": y, **_looks(), **tip},
         }
-        spec = _spec(column, [line, printed, ours], {"step": 20})
+        spec = _spec(column, [line, printed, ours], 20 * len(rows))
         values = _records(of_column, ["row", "printed", "ours", "difference", "result"])
         specs.append(spec | {"data": {"values": values}})
     return specs
@@ -194,10 +194,12 @@ def board(one: Board) -> list[Spec]:
     title = f"mean regret, {unit} (0 is best)"
     means = {"mark": point, "encoding": {"x": _axis("regret", title), "y": y, **look}}
     layers = [means] if lines["regret_low"].isna().all() else [intervals, means]
-    costs = {
+    costs: Spec = {
         "mark": point,
         "encoding": {
-            "x": _axis("seconds", "seconds for a task", scale={"type": "log", "nice": False}),
+            "x": _axis(
+                "seconds", "seconds for a task", scale={"type": "log", "nice": False, "padding": 12}
+            ),
             "y": _axis("regret", title, scale={"reverse": True}),
             **look,
         },
@@ -211,7 +213,7 @@ def board(one: Board) -> list[Spec]:
     }  # fmt: skip
     data = {"data": {"values": values}}
     return [
-        _spec("Regret and its 95 % interval", layers, {"step": 20}) | data,
+        _spec("Regret and its 95 % interval", layers, 20 * len(lines)) | data,
         _spec("Regret over seconds", [costs, names_of_front], 20 * len(lines)) | data,
     ]
 
@@ -263,7 +265,13 @@ def figure(experiment: Experiment, points: pd.DataFrame) -> list[Spec]:
             last = curves["x"] == curves["x"].max()
             curves = curves[(steps % every == 0) | last]
         colour = _columns(list(spec.columns), "column")
-        x = _axis("x", described.label, scale={"type": "log"} if described.log else {})
+        run = sorted(_short(value) for value in curves["x"].unique())
+        x = _axis(
+            "x",
+            described.label,
+            scale={"type": "log"} if described.log else {},
+            axis={"values": run, "format": ",~r"} if len(run) < 12 else {},
+        )
         y = _axis("mean", measure, scale=scale)
         layers: list[Spec] = []
         values = _records(curves, ["column", "x", "mean", "std", "low", "high", "runs"])
@@ -304,9 +312,10 @@ def figure(experiment: Experiment, points: pd.DataFrame) -> list[Spec]:
     return specs
 
 
-def _spec(title: str, layers: Sequence[Spec], height: Any) -> Spec:
-    """Return a plot as wide as its place."""
-    spec = {"width": "container", "height": height, "layer": list(layers)}
+def _spec(title: str, layers: Sequence[Spec], height: int, least: int = 280) -> Spec:
+    """Return a plot as wide as its place, which has at least `least` pixels."""
+    spec: Spec = {"width": "container", "height": height, "layer": list(layers)}
+    spec["usermeta"] = {"least": least}
     return spec | ({"title": title} if title else {})
 
 
@@ -330,7 +339,8 @@ def _looks() -> Spec:
 
 def _columns(names: Sequence[str], field: str) -> Spec:
     """Return colour and dashes by method; a single one needs no legend."""
-    legend = {} if len(names) > 1 else {"legend": None}
+    stroke = {"symbolType": "stroke", "symbolSize": 400, "symbolStrokeWidth": 2}
+    legend = {"legend": stroke if len(names) > 1 else None}
     method = {"field": field, "type": "nominal", "title": None, **legend}
     n = len(names)
     colours = [figures.COLOURS[i % len(figures.COLOURS)] for i in range(n)]

@@ -14,7 +14,16 @@ from markupsafe import Markup, escape
 
 from transferbench import experiments
 from transferbench.errors import SeveralErrors, UserError
-from transferbench.evidence import boards, figures, interactive, labels, page, pictures, summary, tables
+from transferbench.evidence import (
+    boards,
+    figures,
+    interactive,
+    labels,
+    page,
+    pictures,
+    summary,
+    tables,
+)
 from transferbench.evidence.explain import describe_cell
 from transferbench.evidence.frame import no_runs, table_columns
 from transferbench.evidence.page import MARKS, OUTCOMES, Block, Page, Section, Table, Value
@@ -280,7 +289,8 @@ def _environment() -> Environment:
     environment.globals |= {
         "config": interactive.CONFIG, "script": interactive.SCRIPT, "dark": figures.DARK,
         "looks": pictures.LOOKS, "papers_file": pictures.PAPERS,
-        "pairs_file": pictures.PAIRS, "marks": MARKS | OUTCOMES, "verdict_marks": MARKS, "outcome_marks": OUTCOMES
+        "pairs_file": pictures.PAIRS,
+        "marks": MARKS | OUTCOMES, "verdict_marks": MARKS, "outcome_marks": OUTCOMES,
     }  # fmt: skip
     return environment
 

@@ -44,7 +44,11 @@ REGRETS = "../transferbench/choose/regrets.json"
 MARK = "<!-- by transferbench tables -->"
 #: Of the table in short, and of those in full.
 SHORT_HEADS = (
-    "paper", "compared", "equivalent (by chance)", "own method best: print / here", "claims"
+    "paper",
+    "compared",
+    "equivalent (by chance)",
+    "own method best: print / here",
+    "claims",
 )
 HEADS = (
     "paper", "cells", "unavailable", "equivalent (by chance, p)", "different", "undecided",

@@ -205,11 +205,14 @@ if (described) {
     const specs = plots[figure.dataset.plot];
     image.after(grid);
     image.hidden = true;
-    for (const { usermeta, ...spec } of specs) {
-      const place = add(grid, "div", "");
+    const { least } = specs[0].usermeta;
+    if (specs.length === 1) grid.style.minWidth = `${least}px`;
+    else grid.style.gridTemplateColumns = `repeat(auto-fit, minmax(min(${least}px, 100%), 1fr))`;
+    const places = specs.map(() => add(grid, "div", "")); // all, as they share the width
+    for (const [i, { usermeta, ...spec }] of specs.entries()) {
+      const place = places[i];
       place.setAttribute("role", "img");
       place.setAttribute("aria-label", spec.title ?? image.alt);
-      place.style.minWidth = usermeta ? `${usermeta.least}px` : "";
       await vegaEmbed(place, spec, { config, renderer: "svg", ast: true, actions: false, tooltip: { theme: "custom" } });
     }
   }
