@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from transferbench.evidence import figures, pictures
+from transferbench.evidence import figures, labels, pictures
 from transferbench.evidence.boards import Board
 from transferbench.evidence.pictures import LOOKS
 from transferbench.experiments.experiment import Experiment
@@ -221,20 +221,22 @@ def board(one: Board) -> list[Spec]:
 def by_labels(experiment: Experiment, points: pd.DataFrame) -> list[Spec]:
     """Return the accuracy over the number of labels, see `labels.draw`."""
     methods = list(dict.fromkeys(points["method"]))
-    x = _axis("labels", "labelled documents of the target",
-              axis={"values": sorted(set(points["labels"])), "format": "d"})  # fmt: skip
+    sizes = [int(m) for m in sorted(set(points["labels"]))]
+    x = _axis("x", "labelled documents of the target", axis={"values": sizes, "format": "d"})
     title = f"{experiment.spec.metric} in per cent"
     colour = _columns(methods, "method")
     band = {
-        "mark": {"type": "errorbar", "thickness": 1, "opacity": 0.6},
-        "encoding": {"x": x, "y": _axis("low", title), "y2": {"field": "high"}, **colour},
+        "mark": {"type": "rule", "opacity": 0.6},
+        "encoding": {"x": x, "y": _axis("low", title), "y2": {"field": "high"},
+                     "color": colour["color"]},
     }  # fmt: skip
     line = {
         "mark": {"type": "line", "point": {"size": 50, "filled": True}},
         "encoding": {"x": x, "y": _axis("mean", title, scale={"zero": False}), **colour,
                      "tooltip": _tooltip("method", "labels", "mean", "low", "high")},
     }  # fmt: skip
-    values = _records(points, ["method", "labels", "mean", "low", "high"])
+    points = points.assign(x=labels.side_by_side(points))
+    values = _records(points, ["method", "labels", "x", "mean", "low", "high"])
     return [_spec("", [band, line], 320) | {"data": {"values": values}}] if values else []
 
 
@@ -254,7 +256,9 @@ def figure(experiment: Experiment, points: pd.DataFrame) -> list[Spec]:
     scale: Spec = {"type": "log"} if is_log else {"zero": False}
     if figures.shares_scale(described) and len(rows) > 1:
         ends = points[["low", "high", "published"]].to_numpy()
-        scale["domain"] = [_short(np.nanmin(ends)), _short(np.nanmax(ends))]
+        low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
+        margin = 0.05 * (high - low)
+        scale |= {"domain": [_short(low - margin), _short(high + margin)], "nice": False}
     specs = []
     for row in rows:
         panel = points[points["row"] == row] if row else points

@@ -267,6 +267,13 @@ def curves(experiment: Experiment, table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["method", "labels", "mean", "low", "high", "tasks"])
 
 
+def side_by_side(points: pd.DataFrame) -> pd.Series:
+    """Return the places of points along the number of labels, so that no intervals overlap."""
+    methods = list(dict.fromkeys(points["method"]))
+    shift = 0.9 * (points["method"].map(methods.index) - (len(methods) - 1) / 2)
+    return points["labels"] + shift
+
+
 def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> list[Path]:
     """Draw PICTURE, the accuracy over the number of labels.
 
@@ -296,9 +303,10 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> list[Pat
 
         drawing, ax = plt.subplots(figsize=(6.6, 3.6), layout="constrained")
         methods = list(dict.fromkeys(points["method"]))
+        places = side_by_side(points)
         for i, method in enumerate(methods):
             line = points[points["method"] == method]
-            x = line["labels"] + (i - (len(methods) - 1) / 2) * 0.9  # intervals side by side
+            x = places[line.index]
             colour = figures.COLOURS[i % len(figures.COLOURS)]
             ax.vlines(x, line["low"], line["high"], color=colour, linewidth=1, alpha=0.6)
             ax.plot(

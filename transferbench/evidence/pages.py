@@ -323,8 +323,8 @@ class Evidence:
         first_rival = labels.rivals(experiment)[0]
         blocks: list[Block] = [
             words("labels", experiment.spec),
-            rows_of("Accuracy by labels", labels.accuracies(experiment, table)),
             *self._label_picture(),
+            rows_of("Accuracy by labels", labels.accuracies(experiment, table)),
             words("advantages", experiment.spec),
             rows_of("Advantage by labels", labels.advantages(experiment, table)),
             words("parts", experiment.spec, first_rival),

@@ -208,12 +208,13 @@ if (described) {
     const { least } = specs[0].usermeta;
     if (specs.length === 1) grid.style.minWidth = `${least}px`;
     else grid.style.gridTemplateColumns = `repeat(auto-fit, minmax(min(${least}px, 100%), 1fr))`;
+    const theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
     const places = specs.map(() => add(grid, "div", "")); // all, as they share the width
     for (const [i, { usermeta, ...spec }] of specs.entries()) {
       const place = places[i];
       place.setAttribute("role", "img");
       place.setAttribute("aria-label", spec.title ?? image.alt);
-      await vegaEmbed(place, spec, { config, renderer: "svg", ast: true, actions: false, tooltip: { theme: "custom" } });
+      await vegaEmbed(place, spec, { config, renderer: "svg", ast: true, actions: false, tooltip: { theme } });
     }
   }
   const near = new IntersectionObserver((entries) => {
