@@ -12,7 +12,7 @@ import pytest
 from conftest import missing
 
 from transferbench import experiments
-from transferbench.evidence import report
+from transferbench.evidence import interactive, report
 from transferbench.evidence.explain import command
 from transferbench.evidence.frame import observations, summarise
 from transferbench.runs import store
@@ -60,7 +60,9 @@ def facts(page: str) -> dict[str, dict[str, str]]:
 
 
 def test_a_page_needs_nothing_but_links_to_the_others(pages):
-    for text in pages.values():
+    texts = {name: text for name, text in pages.items() if name.endswith(".html")}
+    assert pages.keys() - texts.keys() <= {interactive.SCRIPT}
+    for text in texts.values():
         for target in re.findall(r'(?:src|href|action)="(?!#|data:)([^"#]*)[^"]*"', text):
             assert target in pages
         assert not re.search(r"url\((?!#)|@import|fetch\(|XMLHttpRequest", text)
@@ -115,7 +117,7 @@ def test_texts_are_escaped(tmp_path, monkeypatch):
     shutil.copy(RESULTS / "gtl-table3" / "runs.jsonl", results)
     pages, errors = report.render(results.parent)
     assert not errors
-    for name, scripts in (("index.html", 2), ("gtl-table3.html", 2)):
+    for name, scripts in (("index.html", 3), ("gtl-table3.html", 3)):
         assert evil not in pages[name]
         assert "<b>'c'" not in pages[name]
         assert pages[name].count("</script>") == scripts
@@ -302,6 +304,53 @@ def test_figures_follow_the_colour_scheme(look, small):
         assert page.evaluate(BACKGROUND) == expected
 
 
+def drawn(page) -> int:
+    """Scroll to each picture of a page, and return their number once all are plots."""
+    pictures = page.locator("[data-plot]")
+    for picture in pictures.all():
+        picture.scroll_into_view_if_needed()
+        picture.locator(".plots > div:last-child svg").wait_for()
+    return pictures.count()
+
+
+def test_plots_replace_pictures_without_a_request_but_for_their_script(look, small):
+    for name, number in (("index.html", 1), (TABLE, 2), ("gtl-figure2a.html", 1)):
+        page = look(small / name)
+        page.evaluate(UNFOLD)
+        assert drawn(page) == number
+        assert page.locator("img:visible").count() == 0
+    page = look(small / TABLE)
+    page.evaluate(UNFOLD)
+    assert drawn(page) == 2
+    cells = page.locator("[data-plot='differences.svg'] svg text[aria-roledescription='text mark']")
+    assert cells.count() == 63
+    cells.first.hover()
+    tip = page.locator("#vg-tooltip-element.visible")
+    tip.wait_for()
+    assert "comp vs rec" in tip.inner_text()
+
+
+@pytest.mark.parametrize("name", ["index.html", TABLE])
+def test_nothing_scrolls_sideways_at_1280_and_three_columns_are_seen_at_390(look, small, name):
+    page = look(small / name)
+    page.evaluate(UNFOLD)
+    wide = "(all) => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length"
+    assert page.locator(".scroll").evaluate_all(wide) == 0
+    page = look(small / name, 390)
+    assert page.evaluate(WIDTH) == 390
+    third = page.locator("table").first.locator("thead th").nth(2)
+    assert third.evaluate("(one) => one.getBoundingClientRect().right") <= 390
+
+
+def test_without_the_library_the_pictures_stay(small, monkeypatch):
+    monkeypatch.setattr(interactive, "is_available", lambda: False)
+    pages, _ = report.render(small.parent)
+    assert interactive.SCRIPT not in pages
+    assert "data-plot=" not in "".join(pages.values())
+    assert "<img" in pages[TABLE]
+    assert "<img" in pages["index.html"]
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
 def test_it_is_accessible(look, small, width, scheme):
     """No violation of any of axe-core's rules, folded or not, with a cell open or not."""
@@ -309,9 +358,10 @@ def test_it_is_accessible(look, small, width, scheme):
         from axe_playwright_python.sync_playwright import Axe
     except ImportError:
         missing("the extra `browser` is not installed")
-    for path in small.iterdir():
+    for path in small.glob("*.html"):
         page = look(path, width, scheme)
         page.evaluate(UNFOLD)
+        drawn(page)
         assert page.evaluate(WIDTH) == width
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()

@@ -10,7 +10,7 @@ from statistics import fmean
 import pytest
 
 from transferbench import experiments
-from transferbench.evidence import statistics, summary
+from transferbench.evidence import pictures, statistics, summary
 from transferbench.evidence.chance import Chance, Place
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.page import MARKS
@@ -102,9 +102,14 @@ def known():
 
 
 @pytest.mark.slow
-def test_results_add_up_and_the_short_table_has_both_totals(known):
-    sentence, short, written, read, signs, apart = summary.blocks(known)
-    assert "equivalent" in sentence
+def test_results_add_up_and_the_short_table_is_of_the_papers_as_written(known):
+    sentence, picture, short, legend, written, read, signs, apart = summary.blocks(known)
+    assert "equivalent" in legend.blocks[0]
+    assert len(short.heads) <= 5
+    assert picture.file == pictures.PAPERS
+    total = sum(len(frame) for frame in summary.scatters(known).values())
+    assert f"for {total} numbers" in picture.words
+    assert f"of {total} printed numbers are equivalent" in sentence
     lines = [[*section.blocks[1].rows, *section.blocks[1].foot] for section in (written, read)]
     of_signs = [*signs.blocks[1].rows, *signs.blocks[1].foot]
     shown = [*short.rows, *short.foot]
@@ -114,7 +119,7 @@ def test_results_add_up_and_the_short_table_has_both_totals(known):
             equivalent = int(str(line[3]).split()[0])
             assert equivalent + int(line[4]) + int(line[5]) == cells - unavailable
             assert int(line[6]) <= equivalent <= int(line[7])
-            assert int(str(row[2 + 3 * k]).split()[0]) == equivalent
+            assert k or int(str(row[2]).split()[0]) == equivalent
             first = 1 + k * len(MARKS)
             assert sum(map(int, marks[first : first + len(MARKS)])) == cells
         assert int(row[1]) == int(of_both[0][1]) - int(of_both[0][2])
@@ -123,8 +128,11 @@ def test_results_add_up_and_the_short_table_has_both_totals(known):
     differ = sum(bool(e.experiment.spec.data_differ) for e in known.values())
     assert (len(labels) > 1) == (differ > 0)
     assert len(apart.blocks[0]) >= differ
-    for k in (1, 3, 4):  # a table on other data is in no other line
-        assert int(shown[len(short.rows)][k]) == sum(int(row[k]) for row in short.rows)
+    # A table on other data is in no other line.
+    assert int(shown[len(short.rows)][1]) == sum(int(row[1]) for row in short.rows)
+    of_papers = written.blocks[1]
+    for k in (1, 2, 4, 5):
+        assert int(of_papers.foot[0][k]) == sum(int(row[k]) for row in of_papers.rows)
 
 
 @pytest.mark.slow

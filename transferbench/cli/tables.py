@@ -84,6 +84,7 @@ def command(settings: Settings, names: tuple[str, ...], check: bool, form: str |
     if everything and not errors and (texts := summary.texts(settings.results, known)):
         cells = {name: evidence.cells for name, evidence in known.items()}
         report(use(settings.results, texts | {"audit.md": audit.page(cells)}))
+        report([] if check else summary.draw(settings.results, known))
     for path in changed:
         echo(f"{path}: not what its runs yield; run `transferbench tables`.", err=True)
     if errors:

@@ -184,15 +184,16 @@ def standings_table(board: Board) -> Table:
 def page(board: Board) -> Page:
     """Return the page of a board."""
     experiment, spec = board.experiment, board.experiment.spec
-    picture = Picture(f"{experiment.name}.svg", "Mean regret over seconds for each method")
+    about = "Mean regret with its interval, and seconds, of each method"
+    picture = Picture(f"{experiment.name}.svg", about)
     suite, legend = words("suite", board, spec), words("board", board, spec)
     if board.left_out:
         legend += f" Not ranked, as runs are of other data or code: {', '.join(board.left_out)}."
-    return Page(experiment.name, "board", [suite, standings_table(board), legend, picture])
+    return Page(experiment.name, "board", [suite, picture, standings_table(board), legend])
 
 
 def draw(board: Board, folder: Path) -> Path:
-    """Draw regret over seconds, with the front as a line, as NAME.svg.
+    """Draw the regrets with their intervals, and the seconds, of each method, as NAME.svg.
 
     Parameters
     ----------
@@ -211,38 +212,38 @@ def draw(board: Board, folder: Path) -> Path:
     UserError
         If the file cannot be written.
     """
-    name = board.experiment.name
+    name, unit = board.experiment.name, board.experiment.spec.value_unit.differences
+    lines = board.standings.dropna(subset=["seconds", "regret"]).sort_values(
+        "regret", kind="stable"
+    )
+    labels = [f"{line.method}{' ◆' if line.front else ''}" for line in lines.itertuples()]
     with figures.style(name):
         import matplotlib.pyplot as plt
         from matplotlib.ticker import LogLocator, NullFormatter
 
-        drawing, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-        front = board.standings[board.standings["front"]].sort_values("seconds")
-        ax.step(front["seconds"], front["regret"], where="post", color=figures.COLOURS[1], lw=1)
-        ax.set_xscale("log")
-        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        ax.xaxis.set_major_formatter("{x:g}")
-        ax.xaxis.set_minor_formatter(NullFormatter())
-        ax.invert_yaxis()
-        ax.set_xlabel("seconds for a task, geometric mean")
-        unit = board.experiment.spec.value_unit.differences
-        ax.set_ylabel(f"mean regret, {unit} (0 is best)")
-        labels = []
-        for line in board.standings.dropna(subset=["seconds", "regret"]).itertuples():
-            colour = figures.COLOURS[2 if line.method in board.added else 1 if line.front else -1]
-            ax.plot(line.seconds, line.regret, "o", color=colour, markersize=5)
-            label = ax.annotate(
-                line.method, (line.seconds, line.regret), (5, 3), textcoords="offset points",
-                fontsize=8, color=colour, parse_math=False,
-            )  # fmt: skip
-            labels.append(label)
-        drawing.draw_without_rendering()
-        boxes: list[Any] = []
-        for label in labels:  # above its point, or where it covers no other label
-            for above in (3, -9, 13, -19, 23):
-                label.set_position((5, above))
-                box = label.get_window_extent()
-                if not any(box.overlaps(other) for other in boxes):
-                    break
-            boxes.append(box)
+        drawing, (left, right) = plt.subplots(
+            1, 2, figsize=(7.6, 0.21 * len(lines) + 0.9), sharey=True, layout="constrained",
+            width_ratios=(3, 2),
+        )  # fmt: skip
+        for y, line in enumerate(lines.itertuples()):
+            added = line.method in board.added
+            colour = figures.COLOURS[2 if added else 1 if line.front else -1]
+            mark = "s" if added else "D" if line.front else "o"
+            left.hlines(y, line.regret_low, line.regret_high, color=colour, linewidth=1.5)
+            left.plot(line.regret, y, mark, color=colour, markersize=5)
+            right.plot(line.seconds, y, mark, color=colour, markersize=5)
+        left.set_yticks(range(len(lines)), labels, parse_math=False)
+        left.set_ylim(len(lines) - 0.4, -0.6)
+        left.set_xlim(left=min(0, left.get_xlim()[0]))
+        interval = ", 95 % interval" if len(board.corpora) > 2 else ""
+        left.set_xlabel(f"mean regret, {unit}{interval} (0 is best)")
+        if len(lines):
+            right.set_xscale("log")
+            right.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+            right.xaxis.set_major_formatter("{x:g}")
+            right.xaxis.set_minor_formatter(NullFormatter())
+        right.set_xlabel("seconds for a task, geometric mean")
+        for ax in (left, right):
+            ax.tick_params(axis="y", length=0)
+            ax.grid()
         return figures.save(drawing, folder / f"{name}.svg")

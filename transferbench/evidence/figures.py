@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,15 +28,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
+#: Seven tints, from orange over grey to blue, for dark text.
+TINTS = ("#ee9f78", "#f6c3a7", "#fbe4d8", "#ecebe6", "#dfeaf7", "#b3d1f0", "#7fb2e5")
 INK, PAPER, PUBLISHED, RANGE = "#1b1b1b", "#ffffff", "#9b9890", "#d9a441"
 #: Colours of the columns in order. All contrast with PAPER by 4.5 to 1.
 COLOURS = (INK, "#0b62a8", "#b3400b", "#3f7d20", "#7a3e9d", "#8a6d00", "#a11a4d", "#4d4d4d")
 #: What each colour becomes on a dark page, with the same contrast; black is a library's default.
 DARK = dict(
     zip(
-        (*COLOURS, PAPER, PUBLISHED, RANGE, "#000000"),
+        (*COLOURS, PAPER, PUBLISHED, RANGE, "#000000", *TINTS),
         ("#f1eee8", "#6db6f2", "#ff9b61", "#8fd06b", "#cd9df0", "#e3c544", "#ff87af", "#a9a9a9",
-         "#1c1f23", "#7d7a73", "#b98a35", "#f1eee8"),
+         "#1c1f23", "#7d7a73", "#b98a35", "#f1eee8",
+         "#8a3d14", "#66300f", "#4a2412", "#2b2e33", "#14304c", "#17456f", "#1d5c94"),
         strict=True,
     )
 )  # fmt: skip
@@ -137,23 +141,30 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:
     measure = TITLES[spec.metric]
     if spec.metric not in COSTS and spec.value_unit.sign:
         measure += f" in {spec.value_unit.words}"
+    levels = published_levels(experiment)
+    direct = across == 1 and len(spec.columns) > 1
     with style(experiment.name):
         import matplotlib.pyplot as plt
 
-        size = (max(3.2 * across, 5.2), (3.2 if figure.rows else 2.5) * down + 0.7)
+        size = (max(2.7 * across, 6.2), (3.4 if across == 1 else 2.3) * down + 0.7)
         drawing, axes = plt.subplots(
-            down, across, figsize=size, squeeze=False, layout="constrained"
-        )
+            down, across, figsize=size, squeeze=False, layout="constrained",
+            sharey=shares_scale(figure),
+        )  # fmt: skip
         for i, (ax, row) in enumerate(zip(axes.flat, rows, strict=False)):
             panel = points[points["row"] == row] if row else points
             _lines(experiment, figure, ax, panel)
             _ticks(figure, ax, panel["x"].dropna().unique(), most=11 if across == 1 else 6)
-            level = published_levels(experiment).get(row)
-            if level is not None:
-                ax.axhline(level, color=PUBLISHED, linewidth=3, zorder=1, label="published")
+            if (level := levels.get(row)) is not None:
+                ax.plot(
+                    1.03, level, "<", color=PUBLISHED, markeredgecolor=INK, markersize=7,
+                    transform=ax.get_yaxis_transform(), clip_on=False, zorder=3,
+                    label="published value",
+                )  # fmt: skip
             ax.set_title(row)
             ax.margins(y=0.1)
             ax.grid()
+            ax.tick_params(labelleft=i % across == 0 or not shares_scale(figure))
             if i + across >= len(rows):
                 ax.set_xlabel(figure.label)
             if i % across == 0:
@@ -164,8 +175,34 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:
         for ax in axes.flat:
             handles, labels = ax.get_legend_handles_labels()
             drawn |= dict(zip(labels, handles, strict=True))
-        drawing.legend(drawn.values(), drawn.keys(), loc="outside lower center", ncols=4)
+        if direct and drawn:
+            name_lines(axes[0, 0])
+        elif len(drawn) > 1:
+            drawing.legend(drawn.values(), drawn.keys(), loc="outside lower center", ncols=4)
         return save(drawing, folder / "figure.svg")
+
+
+def shares_scale(figure: Figure) -> bool:
+    """Return True if all panels of a figure have one scale of values.
+
+    Objectives differ by orders of magnitude, and have scales of their own.
+    """
+    return not figure.objective
+
+
+def name_lines(ax: Axes) -> None:
+    """Write the name of each line of a panel beside its end, in its colour."""
+    lines = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
+    ax.autoscale_view()
+    to_axes = ax.transData + ax.transAxes.inverted()
+    last = [float(np.asarray(line.get_ydata(), float)[-1]) for line in lines]
+    ends = [float(np.asarray(to_axes.transform([(1.0, end)]))[0, 1]) for end in last]
+    gap = 12 * ax.figure.dpi / 72 / ax.bbox.height
+    for line, place in zip(lines, apart(ends, gap), strict=True):
+        ax.text(
+            1.04, place, str(line.get_label()), color=line.get_color(), transform=ax.transAxes,
+            va="center", parse_math=False,
+        )  # fmt: skip
 
 
 def _lines(experiment: Experiment, figure: Figure, ax: Axes, panel: pd.DataFrame) -> None:
@@ -258,13 +295,24 @@ def save(drawing: Drawing, path: Path) -> Path:
     UserError
         If the file cannot be written.
     """
+    write_text(path, to_svg(drawing))
+    return path
+
+
+def to_svg(drawing: Drawing) -> str:
+    """Return a picture as an SVG text with colours for light and dark pages, and close it."""
     import matplotlib.pyplot as plt
 
     text = StringIO()
     drawing.savefig(text, format="svg", metadata={"Date": None})
     plt.close(drawing)
-    write_text(path, for_both_schemes(text.getvalue()))
-    return path
+    svg = re.sub(r'<g id="title:([^"]*)">', r"<g><title>\1</title>", text.getvalue())
+    return for_both_schemes(svg)
+
+
+def title(words: str) -> str:
+    """Return the `gid` of a part of a picture that shows these words under the mouse."""
+    return f"title:{words}"
 
 
 def for_both_schemes(svg: str) -> str:
@@ -283,3 +331,23 @@ def for_both_schemes(svg: str) -> str:
 def _rounded(attribute: re.Match[str]) -> str:
     """Return an attribute of an SVG element with at most two decimals."""
     return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", attribute[0])
+
+
+def apart(ends: Sequence[float], gap: float) -> list[float]:
+    """Return places near `ends`, in their order, that are at least `gap` apart.
+
+    Neighbours that are too close move apart by the same distance, again and again.
+    """
+    order = sorted(range(len(ends)), key=ends.__getitem__)
+    places = [ends[i] for i in order]
+    for _ in range(200):
+        moved = False
+        for k in range(len(places) - 1):
+            lacking = gap - (places[k + 1] - places[k])
+            if lacking > 1e-9 and not math.isnan(lacking):
+                places[k] -= lacking / 2
+                places[k + 1] += lacking / 2
+                moved = True
+        if not moved:
+            break
+    return [places[order.index(i)] for i in range(len(ends))]

@@ -7,6 +7,7 @@ scored.
 """
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -14,10 +15,13 @@ import pandas as pd
 
 from transferbench.choose.sample import interval as expected_interval
 from transferbench.errors import UserError
+from transferbench.evidence import figures
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.regret import interval
 from transferbench.experiments.experiment import Experiment
 
+#: The picture, in the folder of the experiment.
+PICTURE = "labels.svg"
 NUMBERS = ["accuracy", "expected", "covered"]
 
 
@@ -233,3 +237,85 @@ def reliability(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[st
 
 def _count(m: int) -> str:
     return f"{m} labels" if m else "without labels"
+
+
+def curves(experiment: Experiment, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the points of a picture of the accuracy over the number of labels.
+
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    table
+        The lines of `summary`.
+
+    Returns
+    -------
+    DataFrame
+        Columns method, labels, mean, low and high (the 95 per cent interval over the corpora), and
+        tasks. All points are of the same tasks: those with every number of labels.
+    """
+    of_task = table.groupby("task")["labels"].nunique()
+    full = of_task.index[of_task == len(numbers(experiment))]
+    lines = []
+    for (method, m), part in table[table["task"].isin(full)].groupby(
+        ["method", "labels"], sort=False
+    ):
+        means = part.groupby("corpus")["accuracy"].mean()
+        low, high = interval(means)
+        lines.append([method, m, means.mean(), low, high, len(full)])
+    return pd.DataFrame(lines, columns=["method", "labels", "mean", "low", "high", "tasks"])
+
+
+def side_by_side(points: pd.DataFrame) -> pd.Series:
+    """Return the places of points along the number of labels, so that no intervals overlap."""
+    methods = list(dict.fromkeys(points["method"]))
+    shift = 0.9 * (points["method"].map(methods.index) - (len(methods) - 1) / 2)
+    return points["labels"] + shift
+
+
+def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> list[Path]:
+    """Draw PICTURE, the accuracy over the number of labels.
+
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    points
+        See `curves`; without any, nothing is drawn.
+    folder
+        Where to write the file.
+
+    Returns
+    -------
+    list of Path
+        The file.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be written.
+    """
+    if points.empty:
+        return []
+    with figures.style(experiment.name):
+        import matplotlib.pyplot as plt
+
+        drawing, ax = plt.subplots(figsize=(6.6, 3.6), layout="constrained")
+        methods = list(dict.fromkeys(points["method"]))
+        places = side_by_side(points)
+        for i, method in enumerate(methods):
+            line = points[points["method"] == method]
+            x = places[line.index]
+            colour = figures.COLOURS[i % len(figures.COLOURS)]
+            ax.vlines(x, line["low"], line["high"], color=colour, linewidth=1, alpha=0.6)
+            ax.plot(
+                x, line["mean"], label=method, color=colour, marker=figures.MARKERS[i % 8],
+                linestyle=figures.STYLES[i % 4], linewidth=1.3, markersize=4.5,
+            )  # fmt: skip
+        ax.set_xticks(numbers(experiment))
+        ax.set_xlabel("labelled documents of the target")
+        ax.set_ylabel(f"{experiment.spec.metric} in per cent")
+        ax.grid()
+        figures.name_lines(ax)
+        return [figures.save(drawing, folder / PICTURE)]

@@ -184,6 +184,11 @@ def markdown(page: Page) -> str:
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 
+def markdown_blocks(blocks: Sequence[Block]) -> str:
+    """Return blocks in Markdown, without the title and the links of a page."""
+    return "\n\n".join(map(_markdown, blocks))
+
+
 def _markdown(block: Block) -> str:
     match block:
         case list():

@@ -1,6 +1,7 @@
 """The committed pages of an experiment: tables, figures and claims, made of its runs alone."""
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,7 @@ from typing import Any, Self
 import pandas as pd
 
 from transferbench import experiments
-from transferbench.evidence import boards, claims, figures, labels, regret, tables
+from transferbench.evidence import boards, claims, figures, labels, pictures, regret, tables
 from transferbench.evidence.boards import Board
 from transferbench.evidence.frame import (
     Cell,
@@ -143,6 +144,17 @@ class Evidence:
         """Accuracies of an experiment with the key `by_labels`, see `labels.summary`."""
         return labels.summary(self.experiment, self.cells)
 
+    @cached_property
+    def label_curves(self) -> pd.DataFrame:
+        """Points of the picture of an experiment with the key `by_labels`."""
+        return labels.curves(self.experiment, self.by_labels)
+
+    @cached_property
+    def compared(self) -> pd.DataFrame:
+        """The printed numbers beside ours, see `pictures.compared`; empty for a figure."""
+        cells = tables.judged(self.experiment, self.cells_and_averages)
+        return pictures.compared(self.experiment, cells)
+
     @property
     def without_verdict(self) -> list[str]:
         """Reasons why cells have no verdict."""
@@ -208,6 +220,9 @@ class Evidence:
             paths.append(boards.draw(self.board, folder.parent / boards.FOLDER))
         if self.experiment.spec.figure:
             paths.append(figures.draw(self.experiment, self.points, folder))
+        if self.experiment.spec.by_labels:
+            paths += labels.draw(self.experiment, self.label_curves, folder)
+        paths += pictures.draw(self.experiment, self.compared, folder)
         return paths
 
     def _table(self) -> Page:
@@ -216,6 +231,7 @@ class Evidence:
         blocks: list[Block] = [
             words("source", spec.paper),
             words("table", measures, spec),
+            *self._pictures(),
             *tables.parts(self.experiment, self.cells_and_averages),
         ]
         if compared.tolerance:
@@ -227,12 +243,25 @@ class Evidence:
         blocks += self._sections()
         return Page(self.experiment.name, spec.title, blocks, {"All numbers": "table.csv"})
 
+    def _pictures(self) -> list[Block]:
+        """Return the pictures of ours beside the printed numbers, if there are any."""
+        if self.compared.empty:
+            return []
+        counts = words("results", Counter(self.compared["result"]))
+        differences = f"Ours less the printed number, by row and method: {counts}"
+        pairs = f"Ours beside the printed number, a panel for each method: {counts}"
+        return [
+            Picture(pictures.DIFFERENCES, differences),
+            words("differences", self.experiment.spec),
+            Section("Both numbers side by side", [Picture(pictures.PAIRS, pairs)], folded=True),
+        ]
+
     def _figure(self, figure: Figure) -> Page:
         spec = self.experiment.spec
         levels = figures.published_levels(self.experiment)
         blocks: list[Block] = [
             words("source", spec.paper),
-            words("figure", figure, spec.repeats),
+            words("figure", figure, spec, figures.shares_scale(figure)),
             Picture("figure.svg", spec.title),
             tables.points_table(self.experiment, self.cells, levels),
         ]
@@ -294,6 +323,7 @@ class Evidence:
         first_rival = labels.rivals(experiment)[0]
         blocks: list[Block] = [
             words("labels", experiment.spec),
+            *self._label_picture(),
             rows_of("Accuracy by labels", labels.accuracies(experiment, table)),
             words("advantages", experiment.spec),
             rows_of("Advantage by labels", labels.advantages(experiment, table)),
@@ -304,6 +334,12 @@ class Evidence:
         ]
         title = "methods that train on a labelled sample of the target"
         return Page(experiment.name, title, blocks, {"All numbers": "labels.csv"})
+
+    def _label_picture(self) -> list[Block]:
+        if self.label_curves.empty:
+            return []
+        about = "Accuracy over the number of labelled documents, for each method"
+        return [Picture(labels.PICTURE, about), words("label_picture", self.label_curves)]
 
 
 def _regret_cell(line: Mapping[str, Any] | None) -> Value:

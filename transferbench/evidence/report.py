@@ -14,7 +14,16 @@ from markupsafe import Markup, escape
 
 from transferbench import experiments
 from transferbench.errors import SeveralErrors, UserError
-from transferbench.evidence import boards, page, summary, tables
+from transferbench.evidence import (
+    boards,
+    figures,
+    interactive,
+    labels,
+    page,
+    pictures,
+    summary,
+    tables,
+)
 from transferbench.evidence.explain import describe_cell
 from transferbench.evidence.frame import no_runs, table_columns
 from transferbench.evidence.page import MARKS, OUTCOMES, Block, Page, Section, Table, Value
@@ -87,6 +96,24 @@ class ReportedExperiment:
         # The first block names the source.
         blocks = [*main.blocks[:1], *sections, *main.blocks[1:], *claims]
         return sorted(blocks, key=lambda block: isinstance(block, Section) and block.folded)
+
+    @cached_property
+    def plots(self) -> dict[str, list[interactive.Spec]]:
+        """The interactive plots by file name of the picture; empty without the library."""
+        if not interactive.is_available():
+            return {}
+        evidence, experiment = self.evidence, self.evidence.experiment
+        plots: dict[str, list[interactive.Spec]] = {}
+        if self.spec.figure:
+            plots["figure.svg"] = interactive.figure(experiment, evidence.points)
+        if evidence.board:
+            plots[f"{self.name}.svg"] = interactive.board(evidence.board)
+        if self.spec.by_labels:
+            plots[labels.PICTURE] = interactive.by_labels(experiment, evidence.label_curves)
+        if len(evidence.compared):
+            plots[pictures.DIFFERENCES] = interactive.differences(experiment, evidence.compared)
+            plots[pictures.PAIRS] = interactive.pairs(experiment, evidence.compared)
+        return {name: specs for name, specs in plots.items() if specs}
 
     @property
     def tables(self) -> list[Table]:
@@ -200,7 +227,9 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
         try:
             if (results / name / store.NAME).is_file():
                 reported = ReportedExperiment.read(name, results)
-                texts[f"{name}.html"] = _fill("experiment.html.j2", experiment=reported, site=site)
+                texts[f"{name}.html"] = _fill(
+                    "experiment.html.j2", experiment=reported, plots=reported.plots, site=site
+                )
                 papers.setdefault(reported.spec.paper.title, []).append(reported)
         except UserError as error:
             errors.append(error)
@@ -216,13 +245,22 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
         kind: sum((reported.counts[kind] for reported in every), Counter[str]())
         for kind in ("judged", "claims", "by_us")
     }
+    known = {reported.name: reported.evidence for reported in every}
+    images: dict[str, str] = {}
+    plots: dict[str, list[interactive.Spec]] = {}
+    if papers_drawn := summary.scatters(known):
+        images[pictures.PAPERS] = base64.b64encode(pictures.scatter(papers_drawn).encode()).decode()
+        if interactive.is_available():
+            plots[pictures.PAPERS] = interactive.scatter(papers_drawn)
     texts["index.html"] = _fill(
         "index.html.j2", user=[reported.spec.title for reported in every] if is_user else [],
         papers=papers, experiments=every, suites=suites, counts=counts,
-        totals=summary.blocks({reported.name: reported.evidence for reported in every}),
+        totals=summary.blocks(known), images=images, plots=plots,
         site=site,
         data={reported.name: reported.search for reported in every},
     )  # fmt: skip
+    if any(reported.plots for reported in every) or plots:
+        texts[interactive.SCRIPT] = interactive.script()
     return texts, errors
 
 
@@ -249,7 +287,10 @@ def _environment() -> Environment:
     environment.filters |= {"address": address, "code": _code}
     environment.tests["of"] = lambda block, name: type(block).__name__ == name
     environment.globals |= {
-        "marks": MARKS | OUTCOMES, "verdict_marks": MARKS, "outcome_marks": OUTCOMES
+        "config": interactive.CONFIG, "script": interactive.SCRIPT, "dark": figures.DARK,
+        "looks": pictures.LOOKS, "papers_file": pictures.PAPERS,
+        "pairs_file": pictures.PAIRS,
+        "marks": MARKS | OUTCOMES, "verdict_marks": MARKS, "outcome_marks": OUTCOMES,
     }  # fmt: skip
     return environment
 

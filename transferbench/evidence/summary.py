@@ -13,7 +13,7 @@ import pandas as pd
 
 from transferbench import experiments
 from transferbench.choose.evidence import ADVISED, ANY, RECOMMENDED, WHERE
-from transferbench.evidence import labels, regret, tables
+from transferbench.evidence import labels, pictures, regret, tables
 from transferbench.evidence.chance import Chance, Place
 from transferbench.evidence.claims import Outcome
 from transferbench.evidence.frame import Cell
@@ -22,17 +22,19 @@ from transferbench.evidence.page import (
     OUTCOMES,
     Block,
     Page,
+    Picture,
     Section,
     Table,
     TableRow,
     Value,
     markdown,
-    table_text,
+    markdown_blocks,
     words,
 )
 from transferbench.evidence.pages import Evidence
 from transferbench.evidence.regret import ELSEWHERE
 from transferbench.experiments.schema import Schema
+from transferbench.files import write_text
 from transferbench.measures import LOWER_IS_BETTER
 
 NAMES = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "LNKMTC, LSKMTC", "himls": "HiMLS"}
@@ -42,9 +44,12 @@ REGRETS = "../transferbench/choose/regrets.json"
 MARK = "<!-- by transferbench tables -->"
 #: Of the table in short, and of those in full.
 SHORT_HEADS = (
-    "paper", "numbers compared", "equivalent, as written (by chance, p)", "different", "undecided",
-    "equivalent, as we read it (by chance, p)", "its method is best: in print", "here", "claims",
-)  # fmt: skip
+    "paper",
+    "compared",
+    "equivalent (by chance)",
+    "own method best: print / here",
+    "claims",
+)
 HEADS = (
     "paper", "cells", "unavailable", "equivalent (by chance, p)", "different", "undecided",
     "equivalent at half the tolerance", "at twice", "circular: equivalent",
@@ -329,6 +334,13 @@ class Totals:
         return f"{sum(cell.equivalence == 'equivalent' for cell in scaled)}"
 
     @property
+    def short_row(self) -> TableRow:
+        """The row of a table with SHORT_HEADS."""
+        best = Value(f"{self.best_printed} / {self.best_ours} of {self.rows}")
+        equivalent = Value(f"{self.equivalent.observed} ({self.equivalent.mean:.0f})")
+        return [self.label, f"{self.available}", equivalent, best, self.claims]
+
+    @property
     def best(self) -> list[Value]:
         """The rows where its method is best, in print and in ours."""
         return [Value(f"{n} of {self.rows}") for n in (self.best_printed, self.best_ours)]
@@ -404,23 +416,14 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
     Returns
     -------
     list of Block
-        A sentence, the table in short, and what it is made of; empty without a published table.
+        A sentence, the picture, the table in short, and folded what they are made of; empty without
+        a published table.
     """
-    papers = {
-        paper: evidences
-        for paper, names in experiments.papers().items()
-        if (evidences := [known[name] for name in names if name in known])
-    }
+    papers = of_papers(known)
     if not papers:
         return []
     written, read = (totals(papers, declared) for declared in (False, True))
-    rows: list[TableRow] = [
-        [
-            one.label, f"{one.available}", Value(f"{one.equivalent}"), one.count("different"),
-            one.count("undecided"), Value(f"{other.equivalent}"), *one.best, one.claims,
-        ]
-        for one, other in zip(written, read, strict=True)
-    ]  # fmt: skip
+    rows = [one.short_row for one in written]
     signs: list[TableRow] = [
         [one.label, *(f"{sum(c.verdict == verdict for c in way.cells)}"
                       for way in (one, other) for verdict in MARKS)]
@@ -436,9 +439,12 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
     ]
     as_written = Table("as the papers are written", HEADS, *_body_and_foot(written, n))
     as_read = Table("as we read the papers", HEADS, *_body_and_foot(read, n))
+    drawn = sum(len(frame) for frame in scatters(known).values())
     return [
-        words("equivalence"),
+        words("short", written[n]),
+        *([Picture(pictures.PAPERS, words("scatter", drawn))] if drawn else []),
         Table("How far the papers reproduce", SHORT_HEADS, rows[:n], rows[n:]),
+        Section("How to read the table", [words("equivalence"), words("columns")], folded=True),
         Section("As the papers are written", [words("totals"), as_written], folded=True),
         Section("As we read the papers", [words("declared"), as_read], folded=True),
         Section(
@@ -446,6 +452,73 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
         ),
         Section("Counted apart", [counted_apart], folded=True),
     ]
+
+
+def of_papers(known: Mapping[str, Evidence]) -> dict[str, list[Evidence]]:
+    """Return the evidence of each paper's published tables, by short name of the paper.
+
+    Parameters
+    ----------
+    known
+        Evidence by name of the experiment; other experiments are left out.
+    """
+    return {
+        paper: evidences
+        for paper, names in experiments.papers().items()
+        if (evidences := [known[name] for name in names if name in known])
+    }
+
+
+def scatters(known: Mapping[str, Evidence]) -> dict[str, pd.DataFrame]:
+    """Return the printed numbers of each paper and ours, as written and in per cent.
+
+    Parameters
+    ----------
+    known
+        Evidence by name of the experiment. Tables whose data differ are left out.
+
+    Returns
+    -------
+    dict
+        See `pictures.scatter`, by name of the paper; papers without a number are left out.
+    """
+    found = {}
+    for paper, evidences in of_papers(known).items():
+        frames = [
+            pictures.as_percent(evidence.experiment, evidence.compared)
+            for evidence in evidences
+            if len(evidence.compared) and not evidence.experiment.spec.data_differ
+        ]
+        if frames:
+            found[NAMES.get(paper, paper)] = pd.concat(frames, ignore_index=True)
+    return found
+
+
+def draw(results: Path, known: Mapping[str, Evidence]) -> list[Path]:
+    """Draw the scatter of all papers, the picture of the results' README.
+
+    Parameters
+    ----------
+    results
+        Folder of results.
+    known
+        Evidence by name of the experiment.
+
+    Returns
+    -------
+    list of Path
+        The file; empty if there is nothing to draw.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be written.
+    """
+    if not (papers := scatters(known)):
+        return []
+    path = results / pictures.PAPERS
+    write_text(path, pictures.scatter(papers))
+    return [path]
 
 
 def _body_and_foot(lines: Sequence[Totals], n: int) -> tuple[list[TableRow], list[TableRow]]:
@@ -479,9 +552,13 @@ def texts(results: Path, known: Mapping[str, Evidence]) -> dict[str, str]:
     readme = results.parent / "README.md"
     if readme.is_file() and MARK in (text := readme.read_text(encoding="utf-8")):
         before, _, after = text.split(MARK)
-        sentence = next(block for block in short_and_full if isinstance(block, str))
-        short = next(block for block in short_and_full if isinstance(block, Table))
-        text = f"{sentence}\n\n{table_text(short)}"
+        sentence, *shown = (b for b in short_and_full if not isinstance(b, Section))
+        blocks_of_readme = [
+            replace(block, file=f"{results.name}/{block.file}")
+            if isinstance(block, Picture) else block
+            for block in (sentence, *shown)
+        ]  # fmt: skip
+        text = markdown_blocks(blocks_of_readme)
         files["../README.md"] = f"{before}{MARK}\n{text}\n{MARK}{after}"
     regrets = known_regrets(known)
     if regrets and (results / REGRETS).is_file():

@@ -20,7 +20,7 @@ PARTS = {
     "label-free": "Settings chosen without labels", "control": "Controls",
 }  # fmt: skip
 #: Columns of a table at most, without its labels.
-MAX_COLUMNS = 15
+MAX_COLUMNS = 11
 #: Columns of table.csv, by field of a cell.
 CSV_COLUMNS = {
     "row": "row", "column": "column", "mean": "ours", "std": "std", "runs": "runs",

@@ -179,6 +179,54 @@ for (const scroll of document.querySelectorAll(".scroll")) {
   scroll.addEventListener("scroll", () => hint(scroll), { passive: true });
 }
 
+/* Pictures become plots when they are near: the library is one script beside the pages. */
+const described = document.getElementById("plots");
+if (described) {
+  const { script, config, plots } = JSON.parse(described.textContent);
+  let loaded = null;
+  const load = () => (loaded ??= new Promise((resolve, reject) => {
+    const element = document.createElement("script");
+    element.src = script;
+    element.onload = resolve;
+    element.onerror = reject;
+    document.head.append(element);
+  }));
+  async function plot(figure) {
+    try {
+      await load();
+    } catch {
+      return; // the picture stays
+    }
+    const image = figure.querySelector("img");
+    const grid = document.createElement("div");
+    grid.className = "plots";
+    grid.setAttribute("role", "group");
+    grid.setAttribute("aria-label", image.alt);
+    const specs = plots[figure.dataset.plot];
+    image.after(grid);
+    image.hidden = true;
+    const { least } = specs[0].usermeta;
+    if (specs.length === 1) grid.style.minWidth = `${least}px`;
+    else grid.style.gridTemplateColumns = `repeat(auto-fit, minmax(min(${least}px, 100%), 1fr))`;
+    const theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+    const places = specs.map(() => add(grid, "div", "")); // all, as they share the width
+    for (const [i, { usermeta, ...spec }] of specs.entries()) {
+      const place = places[i];
+      place.setAttribute("role", "img");
+      place.setAttribute("aria-label", spec.title ?? image.alt);
+      await vegaEmbed(place, spec, { config, renderer: "svg", ast: true, actions: false, tooltip: { theme } });
+    }
+  }
+  const near = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      near.unobserve(target);
+      plot(target);
+    }
+  }, { rootMargin: "200px" });
+  for (const figure of document.querySelectorAll("[data-plot]")) near.observe(figure);
+}
+
 /* What is folded is printed, too. */
 addEventListener("beforeprint", () => {
   for (const folded of document.querySelectorAll("details:not([open])")) {

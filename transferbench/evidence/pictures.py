@@ -1,0 +1,275 @@
+"""Pictures of our values beside the printed ones: scatter, differences and pairs.
+
+Every picture has two forms of the same data: an SVG file, which `figures.save` writes, and
+Vega-Lite specifications, see `interactive`. A result has a colour and a shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+
+from transferbench.evidence import figures
+from transferbench.evidence.frame import Cell
+from transferbench.experiments.experiment import Experiment
+from transferbench.measures import LOWER_IS_BETTER, TITLES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+#: The file with the scatter of all papers, in the folder of results.
+PAPERS = "papers.svg"
+#: Files of a table, in its folder.
+DIFFERENCES, PAIRS = "differences.svg", "pairs.svg"
+
+
+class Look(NamedTuple):
+    """How a result is drawn: its words, colour, Matplotlib's marker, Vega's shape, and a sign."""
+
+    words: str
+    colour: str
+    marker: str
+    shape: str
+    sign: str
+
+
+#: Results of the test of a printed number, those that differ by the direction.
+LOOKS = {
+    "equivalent": Look("equivalent", figures.COLOURS[3], "o", "circle", "●"),
+    "undecided": Look("undecided", figures.COLOURS[7], "D", "diamond", "◆"),
+    "better": Look("different, ours is better", figures.COLOURS[1], "^", "triangle-up", "▲"),
+    "worse": Look("different, ours is worse", figures.COLOURS[2], "v", "triangle-down", "▼"),
+}
+#: Differences in points from which a cell of a heat map has the next colour, in either direction.
+STEPS = (1, 3, 10)
+#: Colours of a heat map, from much worse to much better.
+TINTS = figures.TINTS
+#: Columns of `compared`.
+COLUMNS = [
+    "experiment", "row", "column", "measure", "printed", "ours", "difference", "tolerance",
+    "points", "result",
+]  # fmt: skip
+
+
+def compared(experiment: Experiment, cells: Iterable[Cell]) -> pd.DataFrame:
+    """Return the printed numbers that have a value of ours.
+
+    Parameters
+    ----------
+    experiment
+        A table.
+    cells
+        Cells with a printed number, as written, see `tables.judged`.
+
+    Returns
+    -------
+    DataFrame
+        With COLUMNS, in the table's unit. Points are per cent, above 0 if ours is better. Result is
+        a key of LOOKS.
+    """
+    lines = []
+    for cell in cells:
+        if not cell.equivalence:
+            continue
+        points = 100 / experiment.spec.scale_max * cell.difference
+        points *= -1 if cell.metric in LOWER_IS_BETTER else 1
+        different = "better" if points > 0 else "worse"
+        result = different if cell.equivalence == "different" else cell.equivalence
+        lines.append([
+            experiment.name, cell.row, cell.column, TITLES[cell.metric], cell.published, cell.mean,
+            cell.difference, cell.tolerance, points, result,
+        ])  # fmt: skip
+    return pd.DataFrame(lines, columns=COLUMNS)
+
+
+def as_percent(experiment: Experiment, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return `compared` with values in per cent, so that tables of one paper have one scale."""
+    factor = 100 / experiment.spec.scale_max
+    values = ["printed", "ours", "difference", "tolerance"]
+    return frame.assign(**{name: factor * frame[name] for name in values})
+
+
+def signed(experiment: Experiment, difference: float) -> str:
+    """Return a difference with its sign, as a heat map shows it."""
+    digits = 1 if experiment.spec.scale_max == 100 else 3
+    text = f"{difference:+.{digits}f}".replace("-", "−")
+    return text if round(difference, digits) else text[1:]
+
+
+def tint(points: float) -> str:
+    """Return the colour of a difference in points."""
+    level = sum(abs(points) >= step for step in STEPS)
+    return TINTS[len(STEPS) + (level if points > 0 else -level)]
+
+
+def limits(frame: pd.DataFrame) -> tuple[float, float]:
+    """Return the ends of both axes of a scatter: all numbers, and a margin."""
+    values = frame[["printed", "ours"]].to_numpy()
+    low, high = float(values.min()), float(values.max())
+    margin = 0.06 * (high - low) or 1.0
+    return low - margin, high + margin
+
+
+def shape(table: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Return the rows and the columns of a table, in their order."""
+    return list(dict.fromkeys(table["row"])), list(dict.fromkeys(table["column"]))
+
+
+def scatter(papers: Mapping[str, pd.DataFrame]) -> str:
+    """Return an SVG text: a panel for each paper, ours over the printed number in per cent.
+
+    Parameters
+    ----------
+    papers
+        The printed numbers, see `as_percent`, by name of the paper.
+    """
+    with figures.style("papers"):
+        import matplotlib.pyplot as plt
+
+        down, across = -(-(len(papers) + 1) // 3), 3
+        drawing, axes = plt.subplots(
+            down, across, figsize=(7.6, 2.65 * down), squeeze=False, layout="constrained"
+        )
+        for i, (ax, (paper, frame)) in enumerate(zip(axes.flat, papers.items(), strict=False)):
+            ends = limits(frame)
+            for tolerance in sorted({frame["tolerance"].min(), frame["tolerance"].max()}):
+                ax.fill_between(
+                    ends, [end - tolerance for end in ends], [end + tolerance for end in ends],
+                    color=figures.PUBLISHED, alpha=0.25, linewidth=0,
+                )  # fmt: skip
+            ax.plot(ends, ends, color=figures.PUBLISHED, linewidth=1)
+            for result, look in LOOKS.items():
+                part = frame[frame["result"] == result]
+                ax.plot(
+                    part["printed"], part["ours"], look.marker, color=look.colour, markersize=4.5,
+                    markeredgecolor=figures.PAPER, markeredgewidth=0.4,
+                )  # fmt: skip
+            ax.set(xlim=ends, ylim=ends, title=paper, aspect="equal")
+            ticks = [t for t in ax.get_yticks() if ends[0] <= t <= ends[1]]
+            ax.set_xticks(ticks)
+            ax.set_yticks(ticks)
+            ax.grid()
+            if i % across == 0:
+                ax.set_ylabel("ours, %")
+            if i + across >= len(papers):
+                ax.set_xlabel("printed, %")
+        for ax in axes.flat[len(papers) :]:
+            ax.set_axis_off()
+        handles = [
+            axes[0, 0].plot([], [], look.marker, color=look.colour, label=look.words)[0]
+            for look in LOOKS.values()
+        ]
+        handles.append(axes[0, 0].fill_between([], [], color=figures.PUBLISHED, alpha=0.4,
+                                               label="within the tolerance"))  # fmt: skip
+        axes.flat[len(papers)].legend(handles=handles, loc="center left")
+        return figures.to_svg(drawing)
+
+
+def draw(experiment: Experiment, frame: pd.DataFrame, folder: Path) -> list[Path]:
+    """Draw DIFFERENCES and PAIRS of a table.
+
+    Parameters
+    ----------
+    experiment
+        The table.
+    frame
+        Its printed numbers, see `compared`; without any, nothing is drawn.
+    folder
+        Where to write the files.
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Raises
+    ------
+    UserError
+        If a file cannot be written.
+    """
+    if frame.empty:
+        return []
+    with figures.style(experiment.name):
+        drawings = {DIFFERENCES: _heat_map(experiment, frame), PAIRS: _pairs(experiment, frame)}
+        return [figures.save(drawing, folder / name) for name, drawing in drawings.items()]
+
+
+def _heat_map(experiment: Experiment, frame: pd.DataFrame) -> Drawing:
+    """Draw the differences by row and method."""
+    import matplotlib.pyplot as plt
+    from matplotlib.patches import Rectangle
+
+    rows, columns = shape(frame)
+    left = 0.075 * max(map(len, rows)) + 0.2
+    size = left + max(0.68 * len(columns), 3.2), 0.3 * len(rows) + 1.0
+    drawing, ax = plt.subplots(figsize=size, layout="constrained")
+    for line in frame.itertuples():
+        x, y = columns.index(line.column), rows.index(line.row)
+        text = signed(experiment, line.difference)
+        title = f"{line.column}, {line.row}: printed {line.printed:g}, ours {line.ours:.4g}"
+        box = Rectangle(
+            (x - 0.48, y - 0.46), 0.96, 0.92, color=tint(line.points), linewidth=0,
+            gid=figures.title(title),
+        )  # fmt: skip
+        ax.add_patch(box)
+        sign = LOOKS[line.result].sign
+        ax.text(x, y, f"{text} {sign}", ha="center", va="center", fontsize=8)
+    ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
+    ax.set_xticks(range(len(columns)), columns)
+    ax.set_yticks(range(len(rows)), rows)
+    ax.xaxis.tick_top()
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    signs = [f"{look.sign} {look.words}" for look in LOOKS.values()]
+    lines = [", ".join(signs)] if size[0] > 6 else [", ".join(signs[:2]), ", ".join(signs[2:])]
+    drawing.text(0.01, 0.01, "\n".join(lines), fontsize=8, ha="left", va="bottom")
+    ax.set_xlabel("\n" * len(lines))  # room for the line below
+    return drawing
+
+
+def _pairs(experiment: Experiment, frame: pd.DataFrame) -> Drawing:
+    """Draw ours and the printed number of each row, a panel for each method."""
+    import matplotlib.pyplot as plt
+
+    rows, columns = shape(frame)
+    down = -(-len(columns) // 5)
+    across = -(-len(columns) // down)
+    left = 0.07 * max(map(len, rows)) + 0.2
+    drawing, axes = plt.subplots(
+        down, across, figsize=(left + 1.75 * across, (0.19 * len(rows) + 0.45) * down + 0.7),
+        sharex=True, sharey=True, squeeze=False, layout="constrained",
+    )  # fmt: skip
+    unit = experiment.spec.value_unit.words if experiment.spec.value_unit.sign else ""
+    for i, (ax, column) in enumerate(zip(axes.flat, columns, strict=False)):
+        of_column = frame[frame["column"] == column]
+        y = of_column["row"].map(rows.index)
+        ends = of_column[["printed", "ours"]]
+        ax.hlines(y, ends.min(axis=1), ends.max(axis=1), color=figures.PUBLISHED, linewidth=1.5)
+        ax.plot(
+            of_column["printed"], y, "s", color=figures.PAPER, markeredgecolor=figures.INK,
+            markersize=4.5,
+        )  # fmt: skip
+        for result, look in LOOKS.items():
+            part = of_column["result"] == result
+            ax.plot(of_column["ours"][part], y[part], look.marker, color=look.colour, markersize=5)
+        ax.set_title(column)
+        ax.set_yticks(range(len(rows)), rows)
+        ax.tick_params(axis="y", length=0, labelleft=i % across == 0)
+        if i + across >= len(columns):
+            ax.set_xlabel(unit)
+            ax.tick_params(axis="x", labelbottom=True)
+        ax.grid()
+    axes[0, 0].set_ylim(len(rows) - 0.5, -0.5)
+    for ax in axes.flat[len(columns) :]:
+        ax.set_axis_off()
+    ax = axes[0, 0]
+    handles = [
+        ax.plot([], [], "s", color=figures.PAPER, markeredgecolor=figures.INK, label="printed")[0],
+        *(ax.plot([], [], look.marker, color=look.colour, label=f"ours: {look.words}")[0]
+          for look in LOOKS.values()),
+    ]  # fmt: skip
+    drawing.legend(handles=handles, loc="outside lower center", ncols=3)
+    return drawing
