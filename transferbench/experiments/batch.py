@@ -26,7 +26,6 @@ from transferbench.runs.policy import Rerun
 from transferbench.runs.record import Identity, Limits, Record, Run
 from transferbench.runs.store import Store
 from transferbench.settings import Settings
-from transferbench.tasks import Task
 
 #: Prints a line to stdout, or with err=True to stderr.
 PrintLine = Callable[..., None]
