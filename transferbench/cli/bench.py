@@ -96,7 +96,7 @@ def command(
         f"W / T / L (won / tied / lost) counts the tasks on which a method is ahead of "
         f"{base.spec.board}, within half a point of it, or behind."
     )
-    echo("▶ marks your model. ◆ marks a method than which no faster one has a smaller regret.")
+    echo("▶ marks your model. ◆ means that no faster method has a smaller regret.")
     if len(lost := _largest_losses(board, cells, name)) > 1:
         echo(f"\n{name} loses most on:")
         echo_table(lost)
