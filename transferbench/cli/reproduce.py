@@ -58,11 +58,12 @@ def command(
 
     EXPERIMENT is a name, your own FILE.yaml, or a paper: dtl, gtl, himls, mrtl or mtc. A paper
     stands for its published tables and figures. Name its other experiments, such as gtl-variants
-    and gtl-unit-length, each; `transferbench list` shows all.
+    and gtl-unit-length, each; `transferbench list` shows all. --dry-run marks experiments whose data
+    only you can provide.
 
     Runs without a result of the present data and code are performed, see --rerun. Each
     results/EXPERIMENT/ is written as soon as its last run has ended; of several experiments, the
-    quickest come first. --dry-run marks experiments whose data only you can provide.
+    quickest come first.
     """
     from transferbench import experiments
     from transferbench.errors import UserError
