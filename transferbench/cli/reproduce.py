@@ -58,8 +58,8 @@ def command(
 
     EXPERIMENT is a name, your own FILE.yaml, or a paper: dtl, gtl, himls, mrtl or mtc. A paper
     stands for its published tables and figures. Name its other experiments, such as gtl-variants
-    and gtl-unit-length, each; `transferbench list` shows all. --dry-run marks experiments whose data
-    only you can provide.
+    and gtl-unit-length, each; `transferbench list` shows all. --dry-run marks experiments whose
+    data only you can provide.
 
     Runs without a result of the present data and code are performed, see --rerun. Each
     results/EXPERIMENT/ is written as soon as its last run has ended; of several experiments, the

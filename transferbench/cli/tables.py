@@ -23,13 +23,13 @@ from transferbench.settings import Settings
     help="Write nothing; print the table of one experiment, – for what is not finished.",
 )  # fmt: skip
 @click.option(
-    "--cells", type=click.Choice(["ours", "both"]),
+    "--cells", "shown", type=click.Choice(["ours", "both"]),
     help="What a cell of --format latex has: our mean and deviation, or also the published value "
     "and the verdict.  [default: both]",
 )  # fmt: skip
 @click.pass_obj
 def command(
-    settings: Settings, /, names: tuple[str, ...], check: bool, form: str | None, cells: str | None
+    settings: Settings, /, names: tuple[str, ...], check: bool, form: str | None, shown: str | None
 ) -> int:
     """Write tables and figures from their runs.
 
@@ -42,7 +42,7 @@ def command(
     from transferbench.evidence.frame import no_runs
     from transferbench.runs import runner, store
 
-    if cells and form != "latex":
+    if shown and form != "latex":
         raise UserError("--cells is for --format latex; give both, or leave out --cells.")
     if form:
         if len(names) != 1 or check:
@@ -52,7 +52,7 @@ def command(
         results = settings.with_runs(file.name)
         records = store.read(results / file.name / store.NAME)
         evidence = pages.Evidence.from_records(file, records, results)
-        echo(evidence.main_text(form, ours_only=cells == "ours").rstrip("\n"))
+        echo(evidence.main_text(form, ours_only=shown == "ours").rstrip("\n"))
         for sentence in [*evidence.outdated, *runner.outdated(file.added_runs, records, settings)]:
             echo(f"warning: {file.name}: {sentence}.", err=True)
         return 0
@@ -92,8 +92,8 @@ def command(
         except UserError as error:  # the other experiments are still written
             errors.append(error)
     if everything and not errors and (texts := summary.texts(settings.results, known)):
-        of_all = {name: evidence.cells for name, evidence in known.items()}
-        report(use(settings.results, texts | {"audit.md": audit.page(of_all)}))
+        cells = {name: evidence.cells for name, evidence in known.items()}
+        report(use(settings.results, texts | {"audit.md": audit.page(cells)}))
     for path in changed:
         echo(f"{path}: not what its runs yield; run `transferbench tables`.", err=True)
     if errors:
