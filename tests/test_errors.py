@@ -40,3 +40,9 @@ def test_several_errors_are_told_once_each():
 def test_an_unavailable_file_has_a_short_message_and_reaches_another_process():
     error = pickle.loads(pickle.dumps(Unavailable("no a.tab", "put it at /here")))
     assert (str(error), error.brief) == ("no a.tab; put it at /here", "no a.tab")
+
+
+def test_known_names_with_commas_or_spaces_are_quoted():
+    """The list has commas between its names."""
+    message = str(unknown("row", "x", ["comp vs sci, file", "average"]))
+    assert message == "unknown row 'x'. Known: average, 'comp vs sci, file'."

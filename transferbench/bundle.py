@@ -2,7 +2,10 @@
 
 import io
 import re
+import shlex
 import stat
+import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -17,12 +20,24 @@ from transferbench.messages import reason
 from transferbench.runs import store
 
 PAGES = (".csv", ".md", ".svg")
+README = "README.md"
+#: What the files of a zip are, by name or folder, for its README.
+CONTENTS = {
+    experiments.COPY: "the experiment: its tasks, methods, settings and printed values",
+    store.NAME: "the runs, one a line: results, seeds, times, versions, digests of the data",
+    "table.md": "the table: our values beside the printed ones", "table.csv": "its numbers",
+    "figure.md": "the figure", "figure.csv": "its points", "claims.md": "the tested claims",
+    "board.md": "the ranking of the methods", "board.csv": "its numbers",
+    "models": "the Python files of the experiment's own models", "citation.bib": "BibTeX",
+}  # fmt: skip
 #: Largest size of all files in a zip, unpacked; a line of runs.jsonl takes about 1 KB.
 MAX_UNPACKED = 128 << 20
 
 
-def pack(experiment: Experiment, results: Path, found: Records) -> bytes:
-    """Return a zip with an experiment, its runs and pages, BibTeX, and the files of its models.
+def pack(experiment: Experiment, results: Path, found: Records, name: str = "") -> bytes:
+    """Return a zip with an experiment, its runs, pages and pictures, BibTeX, and models' files.
+
+    A README.md says what is inside and how to verify it. Pictures that the folder lacks are drawn.
 
     In the zip, a path of a model's file becomes its name. Equal results give equal bytes.
 
@@ -34,6 +49,8 @@ def pack(experiment: Experiment, results: Path, found: Records) -> bytes:
         Folder of results.
     found
         Records of the experiment there.
+    name
+        Name of the zip that the README gives; by default that of the experiment.
 
     Raises
     ------
@@ -44,12 +61,20 @@ def pack(experiment: Experiment, results: Path, found: Records) -> bytes:
     """
     folder, board = results / experiment.name, results / FOLDER / experiment.name
     records = found.values()
-    if outdated := Evidence.from_records(experiment, found, results).outdated:
+    evidence = Evidence.from_records(experiment, found, results)
+    if outdated := evidence.outdated:
         remedy = f"`transferbench reproduce {experiment.name}` makes them again"
         raise UserError(f"{experiment.name}: {outdated[0]}; {remedy}.")
     paths = {p.name: p for p in folder.iterdir() if p.suffix in PAGES or p.name == store.NAME}
     paths |= {f"board{suffix}": Path(f"{board}{suffix}") for suffix in PAGES}
     files = {name: path.read_bytes() for name, path in paths.items() if path.is_file()}
+    if not any(name.endswith(".svg") for name in files):
+        with tempfile.TemporaryDirectory() as drawn:
+            written = evidence.write(Path(drawn) / experiment.name)
+            for path in written:
+                in_zip = path.name if path.parent.name == experiment.name else f"board{path.suffix}"
+                if path.suffix == ".svg":
+                    files[in_zip] = path.read_bytes()
     files[experiments.COPY] = experiment.text.encode()
     used = {(r.model, r.code, r.run.code) for r in records if r.model.endswith(".py")}
     for model, then, now in sorted(used):
@@ -61,6 +86,7 @@ def pack(experiment: Experiment, results: Path, found: Records) -> bytes:
         files = {n: text.replace(model.encode(), file.name.encode()) for n, text in files.items()}
         files[f"models/{file.name}"] = file.read_bytes()
     files["citation.bib"] = citing.bibtex_of([experiment]).encode()
+    files[README] = _readme(experiment, name or f"{experiment.name}.zip", files).encode()
     size = sum(map(len, files.values()))
     if size > MAX_UNPACKED:
         message = f"{folder}: {size:,} bytes, expected at most {MAX_UNPACKED:,} in one zip"
@@ -72,6 +98,30 @@ def pack(experiment: Experiment, results: Path, found: Records) -> bytes:
             info.create_system, info.external_attr = 3, (stat.S_IFREG | 0o644) << 16
             archive.writestr(info, text, ZIP_DEFLATED)
     return packed.getvalue()
+
+
+def _readme(experiment: Experiment, name: str, files: Iterable[str]) -> str:
+    """Return the README of a zip: what is inside, and the command that verifies it."""
+    parts = dict.fromkeys(file.partition("/")[0] for file in sorted(files))
+    lines = [
+        f"- `{part}`" + (f": {CONTENTS[part]}" if part in CONTENTS else "")
+        for part in parts
+        if not part.endswith(".svg")
+    ]
+    pictures = [f"![{part}]({part})" for part in parts if part.endswith(".svg")]
+    what = (
+        "These are the results of an experiment of transferbench. This command makes some of its "
+        "runs again, and compares them with those in the zip:"
+    )
+    how = (
+        "It runs the files in `models`, if there are any: do it only if you trust their author. Of "
+        "each other model it makes the quickest run; `--seconds 60` allows longer ones."
+    )
+    command = f"    transferbench verify {shlex.quote(name)}"
+    blocks = [f"# {experiment.name}: {experiment.spec.title}", what, command, how]
+    blocks += ["## Files", "\n".join(lines)]
+    blocks += ["## Pictures", *pictures] if pictures else []
+    return "\n\n".join(blocks) + "\n"
 
 
 def unpack(path: Path, results: Path) -> str:

@@ -116,7 +116,8 @@ def unknown(what: str, name: str, known: Iterable[str], remedy: str = "") -> Use
     """
     known = sorted(known)
     few = len(known) <= MAX_LISTED or not remedy
-    names = f" Known: {', '.join(known) or 'none'}." if few else f" {len(known)} are known."
+    quoted = (repr(one) if "," in one or " " in one else one for one in known)
+    names = f" Known: {', '.join(quoted) or 'none'}." if few else f" {len(known)} are known."
     close = closest(name, known)
     hint = f" Did you mean {close!r}?" if close else names
     return UserError(f"unknown {what} {brief(name)}.{hint}{' ' + remedy if remedy else ''}")

@@ -412,6 +412,14 @@ def users_path(task: Task, settings: Settings | None = None) -> str:
     return str(folder) if folder.is_dir() else ""
 
 
+def lacks_files(task: Task, settings: Settings) -> bool:
+    """Return True if a task needs files that only the user has, and they are not here."""
+    if "path" in task.options:
+        return not users_path(task, settings)
+    files = [file for file in original_files(task).values() if not file.origins]
+    return any(fetch.source(file, settings) is None for file in files)
+
+
 def users_files_key(task: Task, settings: Settings | None = None) -> str:
     """Return the digest of the user's files of a task, see `Facts.files_key`.
 

@@ -86,6 +86,17 @@ def test_only_runs_of_the_new_model_are_performed(call, home, suite):
     assert code == 0, err
     assert "guess, power=2" in out
     assert "transferbench share suite+guess-power-2" in out
+    assert (
+        "W / T / L (won / tied / lost) counts the tasks on which a method is ahead of LR, " in out
+    )
+    ranking, _, lost = out.partition("guess, power=2 loses most on:\n")
+    head, *lines = lost.partition("\n\n")[0].splitlines()
+    assert head.split() == ["task", "yours", "best", "of", "behind", "by"]
+    assert sorted(line.split()[0] for line in lines) == ["one", "two"]
+    behind = [float(line.split()[-1]) for line in lines]
+    assert behind == sorted(behind, reverse=True)
+    assert behind[0] == pytest.approx(float(lines[0].split()[2]) - float(lines[0].split()[1]))
+    assert ranking
     assert "4 runs to do" in err
     standings = board(home, "suite+guess-power-2")
     assert standings.keys() == {"LR", "NMF", "guess, power=2"}

@@ -137,3 +137,17 @@ def test_doctor_names_a_missing_library_and_a_folder_that_cannot_be_written(
     assert code == 1
     assert re.search(r"^missing  .*\btqdm\b", out, re.MULTILINE)
     assert ": the folder cannot be written; choose another with --results." in out
+
+
+def test_a_crash_of_a_users_model_names_its_line_and_debug_prints_the_traceback(
+    call, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "crashing.py").write_text("def fit(problem):\n    return {}['oops']\n")
+    words = ["run", "generated/transfer:documents=60", "-m", "./crashing.py", "--no-reference"]
+    code, out, err = call(*words)
+    assert (code, "KeyError: 'oops' (crashing.py:2)" in out, "Traceback" in err) == (1, True, False)
+    code, out, err = call("--debug", *words)
+    assert (code, "Traceback" in out) == (1, False)
+    assert "Traceback (most recent call last):\n" in err
+    assert 'crashing.py", line 2, in fit' in err

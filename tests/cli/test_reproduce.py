@@ -337,3 +337,27 @@ def test_a_dry_run_forecasts_the_time_on_several_cores(call, home, write):
     assert "on 2 cores " in out
     assert ", on 16 cores " in out
     assert ", on 64 cores " in out
+
+
+def test_a_dry_run_says_which_data_are_needed_and_counts_no_minutes_for_them(call, home, write):
+    needs = write("needs", task="nus-wide")
+    code, out, err = call("reproduce", needs, write("one"), "--dry-run")
+    assert code == 0, err
+    row = next(line for line in out.splitlines() if line.startswith("needs"))
+    assert row.split() == ["needs", "0", "0", "data", "needed", "for", "2", "runs"]
+    assert "2 experiments: 2 runs to do, 0 reused, 2 without data" in out
+    assert "data needed: nus-wide. `transferbench describe NAME` says which files." in out
+    (home.data / "own" / "nus-wide").mkdir(parents=True)
+    assert "data needed" not in call("reproduce", needs, "--dry-run")[1]
+
+
+def test_a_dry_run_says_what_was_unavailable_the_last_time(call, home, write):
+    path = write("one", starts=2)
+    assert call("reproduce", path)[0] == 0
+    falsify(home.results, "one", status="unavailable", reason="target has too few documents")
+    code, out, err = call("reproduce", path, "--dry-run")
+    assert code == 0, err
+    assert "no result yet" not in out
+    assert "0 runs to do, 0 reused, 4 unavailable" in out
+    assert "  4 runs: target has too few documents\n" in out
+    assert "one: 4 of 4 runs finished" in call("reproduce", path)[1]  # they are tried again

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import sys
+import tempfile
 import zipfile
+from pathlib import Path
 
 import pytest
 from small_experiment import PLAIN
 
-from transferbench import bundle, models
+from transferbench import bundle, experiments, models
+from transferbench.runs import store
+
+ROOT = Path(__file__).parents[2]
 
 MODEL = """\
 from transferbench.problem import Fit
@@ -35,13 +41,20 @@ def made(call, tmp_path, monkeypatch):
 def test_a_bundle_has_everything_and_no_path_of_this_machine(call, made):
     assert call("share", "plain")[0] == 0
     first = (made / "plain.zip").read_bytes()
+    assert call("share", "plain", "--out", "elsewhere/plain.zip")[0] == 0
+    assert (made / "elsewhere" / "plain.zip").read_bytes() == first
     assert call("share", "plain", "--out", "again.zip")[0] == 0
-    assert (made / "again.zip").read_bytes() == first
     with zipfile.ZipFile(made / "plain.zip") as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     assert files.keys() >= {"experiment.yaml", "runs.jsonl", "table.md", "citation.bib"}
     assert files["models/mine.py"].decode() == MODEL
     assert not any(str(made).encode() in text for text in files.values())
+    readme = files["README.md"].decode()
+    assert "\n    transferbench verify plain.zip\n" in readme
+    listed = {line.split("`")[1] for line in readme.splitlines() if line.startswith("- `")}
+    assert listed == {name.partition("/")[0] for name in files} - {"README.md"}
+    with zipfile.ZipFile(made / "again.zip") as archive:
+        assert "verify again.zip" in archive.read("README.md").decode()
 
 
 def test_all_runs_of_the_models_in_a_bundle_are_made_again_elsewhere(call, home, made):
@@ -144,3 +157,20 @@ def test_members_that_lie_about_their_size_are_refused(call, made):
         archive.getinfo("models/bomb.py").file_size = 10
     code, _, err = call("verify", "plain.zip")
     assert (code, err.count("\n"), "expected a zip of `share`" in err) == (2, 1, True), err
+
+
+def test_pictures_are_in_the_zip_also_where_they_were_not_kept():
+    """They are drawn if the folder has none."""
+    experiment = experiments.load("himls-figure2c")
+    results = ROOT / "results"
+    name = experiment.name
+    for kept in (True, False):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / name
+            left_out = None if kept else shutil.ignore_patterns("*.svg")
+            shutil.copytree(results / name, copy, ignore=left_out)
+            records = store.read(copy / store.NAME)
+            packed = bundle.pack(experiment, Path(folder), records)
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            assert b"<svg" in archive.read("figure.svg")
+            assert "![figure.svg](figure.svg)" in archive.read("README.md").decode()

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import re
+import unicodedata
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from small_experiment import GOOD, HEAD, PATH
 from transferbench import experiments
 from transferbench.evidence import pages, tables
 from transferbench.evidence.frame import Cell
-from transferbench.evidence.page import MARKS, Section, Table, latex
+from transferbench.evidence.page import MARKS, Section, Table, Value, latex
 from transferbench.evidence.pages import write_pages
 from transferbench.experiments.batch import OVERHEAD, Batch
 
@@ -97,6 +98,28 @@ def test_a_label_is_no_argument_of_latex():
     text = latex(Table("label", ["row", "a"], [["[r2", "1"], ["*", "2"]]))
     assert "{}[r2 & 1" in text
     assert "{}* & 2" in text
+
+
+def test_no_sign_of_a_table_stops_pdflatex():
+    """Only letters with accents are left, which pdflatex reads in UTF-8."""
+    folder = ROOT / "results"
+    pages_of = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*/table.md"))]
+    lines = [line for text in pages_of for line in text.splitlines() if line.startswith("|")]
+    signs = set("".join(lines)) | set("".join(MARKS.values())) | set("&%$#_{}~^\\<>")
+    text = latex(Table("label", ["sign"], [[sign] for sign in sorted(signs - {"\n"})]))
+    left = sorted(sign for sign in set(text) if not sign.isascii())
+    assert all(unicodedata.name(sign).startswith("LATIN ") for sign in left), left
+    assert "$\\blacktriangle$" in text
+    assert "\\textbackslash{}" in text
+
+
+def test_a_table_of_ours_has_no_published_values():
+    cell = Value("82.87", "± 5.14", "79.11", "close")
+    table = Table("label", ["row", "a_b"], [["one", cell]], [["average", cell]])
+    assert "one & 82.87 $\\pm$ 5.14 / 79.11 $\\approx$ \\\\" in latex(table)
+    ours = latex(table.ours)
+    assert "row & a\\_b \\\\\n\\midrule\none & 82.87 $\\pm$ 5.14 \\\\\n" in ours
+    assert "79.11" not in ours
 
 
 def test_costs_are_shown_in_their_own_units(tmp_path):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +13,13 @@ from transferbench.cli._options import completing, experiment_names, model_names
 from transferbench.cli._runs import Execution, execution_options
 from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
+
+if TYPE_CHECKING:
+    from transferbench.evidence.boards import Board
+    from transferbench.evidence.frame import Cell
+
+#: Tasks that are listed: those where the model loses most.
+LISTED = 5
 
 
 @click.command(short_help="Rank a model among the methods of a suite of tasks.")
@@ -39,7 +47,8 @@ def command(
     on the sources), skada or adapt, as package.module:Name. Its code is run. The published
     runs of the suite are reused; --rerun all makes them, too. What a file imports or reads is not
     known, so its runs are made anew; --rerun missing keeps the finished ones. The results are an
-    experiment of your own, results/SUITE+LABEL/, and a board, results/boards/SUITE+LABEL.md.
+    experiment of your own, results/SUITE+LABEL/, and a board, results/boards/SUITE+LABEL.md. After
+    the ranking stand the tasks where the model is farthest behind the best method.
     """
     import yaml
 
@@ -80,9 +89,48 @@ def command(
     if execution.dry_run:
         return code
     cells = read_cells(experiment, settings.results / folder)
-    echo_table(boards.standings_table(boards.from_cells(experiment, cells)).texts())
-    echo("\n▶: yours. ◆: no faster method has a smaller regret. Explained in")
-    echo(f"{settings.results / boards.FOLDER / folder}.md")
+    board = boards.from_cells(experiment, cells)
+    echo_table(boards.standings_table(board).texts())
+    echo("\nRegret is the distance to the best value on a task; 0 is best.")
+    echo(
+        f"W / T / L (won / tied / lost) counts the tasks on which a method is ahead of "
+        f"{base.spec.board}, within half a point of it, or behind."
+    )
+    echo("▶ marks your model. ◆ means that no faster method has a smaller regret.")
+    if len(lost := _largest_losses(board, cells, name)) > 1:
+        echo(f"\n{name} loses most on:")
+        echo_table(lost)
+    echo(f"\nThe board with its legend: {settings.results / boards.FOLDER / folder}.md")
     if not code:
         echo(f"Publish it: transferbench share {folder}")
+        echo("Submit it to the board: docs/how-to/submit-to-the-board.md")
     return code
+
+
+def _largest_losses(board: Board, cells: Sequence[Cell], name: str) -> list[list[str]]:
+    """Return a table of the tasks on which a method is farthest behind the best, with its heads."""
+    from transferbench.measures import LOWER_IS_BETTER
+
+    spec = board.experiment.spec
+    ranked = {*board.standings["method"]}
+    by_row: dict[str, dict[str, float]] = {}
+    for cell in cells:
+        shown = cell.column in ranked and cell.metric == spec.metric
+        if shown and not spec.rows[cell.row].reading_of and cell.mean == cell.mean:
+            by_row.setdefault(cell.row, {})[cell.column] = cell.mean
+    sign = -1 if spec.metric in LOWER_IS_BETTER else 1
+    losses = []
+    for row, values in by_row.items():
+        if name in values:
+            best = max(values, key=lambda method: sign * values[method])
+            losses.append((sign * (values[best] - values[name]), row, best, values))
+    losses.sort(key=lambda loss: -loss[0])
+    text = spec.value_unit.text
+    return [
+        ["task", "yours", "best", "of", "behind by"],
+        *(
+            [row, text(values[name]), text(values[best]), best, text(behind)]
+            for behind, row, best, values in losses[:LISTED]
+            if behind > 0
+        ),
+    ]

@@ -59,7 +59,8 @@ def command(
 
     EXPERIMENT is a name, your own FILE.yaml, or a paper: dtl, gtl, himls, mrtl or mtc. A paper
     stands for its published tables and figures. Name its other experiments, such as gtl-variants
-    and gtl-unit-length, each; `transferbench list` shows all.
+    and gtl-unit-length, each; `transferbench list` shows all. --dry-run marks experiments whose
+    data only you can provide.
 
     Runs without a result of the present data and code are performed, see --rerun. Each
     results/EXPERIMENT/ is written as soon as its last run has ended; of several experiments, the
@@ -112,7 +113,7 @@ def reproduce_batch(batch: Batch, settings: Settings, execution: Execution) -> i
         batch.write_copies()
         expected, sentence = batch.forecast(execution.rerun)
         say(sentence, err=True)
-        if not expected["todo"].sum():
+        if expected["finished"].sum() and not expected["todo"].sum():
             say("--rerun all makes finished runs again; `verify` repeats a few", err=True)
         execute = partial(execution.run, settings=settings, expected=batch.seconds)
         return batch.run(execute, say)
@@ -146,12 +147,15 @@ def _show(batch: Batch, execution: Execution) -> None:
 
     expected, sentence = batch.forecast(execution.rerun)
     seconds = [batch.seconds.get(run, 0.0) for run in batch.in_order()]
-    lines = [["experiment", "done", "to run", "minutes of one core"]]
+    lines = [["experiment", "done", "to run", "minutes of one core", ""]]
     for pending in batch.pending:
         one = expected.loc[pending.name]
         unknown = f" + {one.unknown:.0f} unknown runs" if one.unknown else ""
         counts = [f"{one.finished:.0f}", f"{one.todo:.0f}"]
-        lines.append([pending.name, *counts, f"{one.seconds / 60:.1f}{unknown}"])
+        minutes = f"{one.seconds / 60:.1f}{unknown}" if one.todo or not one.needs_data else ""
+        lost = [f"data needed for {counted(int(one.needs_data), 'run')}"] * bool(one.needs_data)
+        lost += [f"{one.unavailable:.0f} unavailable"] * bool(one.unavailable)
+        lines.append([pending.name, *counts, minutes, ", ".join(lost)])
     echo_table(lines)
     echo(sentence)
     if any(seconds):
@@ -160,5 +164,11 @@ def _show(batch: Batch, execution: Execution) -> None:
     for reason, count in batch.reasons.most_common():
         if reason:
             echo(f"{counted(count, 'run')} {REASONS[reason]}")
+    if lacking := sorted(o.what for o in batch.obstacles if o.needs_data):
+        echo(f"data needed: {', '.join(lacking)}. `transferbench describe NAME` says which files.")
+    if reasons := [(o.what, n) for o, n in batch.obstacles.most_common() if not o.needs_data]:
+        echo("unavailable the last time, and tried again, but not counted as to run:")
+        for why, count in reasons:
+            echo(f"  {counted(count, 'run')}: {why}")
     if execution.rerun == "outdated" and batch.reasons.keys() & OUTDATED:
         echo("--rerun missing keeps results of other code and data.")

@@ -18,8 +18,9 @@ from transferbench.settings import Settings
 def command(settings: Settings, experiment: str, out: Path | None) -> None:
     """Write the results of an experiment into one zip file.
 
-    It has the experiment, its runs with versions of libraries and digests of the data, tables and
-    pictures, BibTeX, and the Python files of its own models. Task files of yours and their data are
+    It has a README with the command that verifies it, the experiment, its runs with versions of
+    libraries and digests of the data, tables and pictures, BibTeX, and the Python files of its own
+    models. Task files of yours and their data are
     not in it. Runs that mix data or code are refused.
     """
     from transferbench import bundle, experiments, tasks
@@ -32,14 +33,14 @@ def command(settings: Settings, experiment: str, out: Path | None) -> None:
     file = experiments.load(experiment, settings.results)
     results = settings.with_runs(file.name)
     records = store.read(results / file.name / store.NAME)
-    packed = bundle.pack(file, results, records)
+    path = out or Path(f"{file.name}.zip")
+    packed = bundle.pack(file, results, records, path.name)
     for sentence in runner.outdated(file.added_runs, records, settings):
         echo(f"warning: {file.name}: {sentence}.", err=True)
     used = {run.task.built for run in file.added_runs}
     if missing := sorted({tasks.users_path(task, settings) for task in used} - {""}):
         remedy = "whoever verifies it needs these files, and the data that they name"
         echo(f"warning: not in the zip: {', '.join(missing)}; {remedy}.", err=True)
-    path = out or Path(f"{file.name}.zip")
     with writing(path) as temporary:
         temporary.write_bytes(packed)
     echo(f"{path}  {len(packed):,} bytes")

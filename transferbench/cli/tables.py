@@ -22,11 +22,19 @@ from transferbench.settings import Settings
     "--format", "form", type=click.Choice(["markdown", "csv", "latex"]),
     help="Write nothing; print the table of one experiment, – for what is not finished.",
 )  # fmt: skip
+@click.option(
+    "--cells", "shown", type=click.Choice(["ours", "both"]),
+    help="What a cell of --format latex has: our mean and deviation, or also the published value "
+    "and the verdict.  [default: both]",
+)  # fmt: skip
 @click.pass_obj
-def command(settings: Settings, names: tuple[str, ...], check: bool, form: str | None) -> int:
+def command(
+    settings: Settings, /, names: tuple[str, ...], check: bool, form: str | None, shown: str | None
+) -> int:
     """Write tables and figures from their runs.
 
-    Without names, those of all experiments that have runs.
+    Without names, those of all experiments that have runs. A table of --format latex is a tabular
+    for the packages booktabs and amssymb.
     """
     from transferbench import experiments
     from transferbench.errors import SeveralErrors, UserError
@@ -34,6 +42,8 @@ def command(settings: Settings, names: tuple[str, ...], check: bool, form: str |
     from transferbench.evidence.frame import no_runs
     from transferbench.runs import runner, store
 
+    if shown and form != "latex":
+        raise UserError("--cells is for --format latex; give both, or leave out --cells.")
     if form:
         if len(names) != 1 or check:
             got = "--check" if check else len(names)
@@ -42,7 +52,7 @@ def command(settings: Settings, names: tuple[str, ...], check: bool, form: str |
         results = settings.with_runs(file.name)
         records = store.read(results / file.name / store.NAME)
         evidence = pages.Evidence.from_records(file, records, results)
-        echo(evidence.main_text(form).rstrip("\n"))
+        echo(evidence.main_text(form, ours_only=shown == "ours").rstrip("\n"))
         for sentence in [*evidence.outdated, *runner.outdated(file.added_runs, records, settings)]:
             echo(f"warning: {file.name}: {sentence}.", err=True)
         return 0

@@ -5,7 +5,7 @@ Texts may have `code` in backticks.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -16,6 +16,30 @@ from transferbench.evidence.frame import Cell
 
 MARKS = {"within": "=", "close": "≈", "better": "▲", "worse": "▼", "unavailable": "–"}
 OUTCOMES = {"holds": "✓", "fails": "✗", "undetermined": "?"}
+
+
+#: Greek letters that tables may have, by their commands in LaTeX.
+GREEK = (
+    "αalpha βbeta γgamma δdelta εvarepsilon ζzeta ηeta θtheta κkappa λlambda μmu µmu νnu ξxi πpi "
+    "ρrho σsigma τtau φvarphi χchi ψpsi ωomega ΔDelta ΛLambda ΣSigma ΦPhi ΨPsi ΩOmega"
+)
+#: What LaTeX writes for a sign, by its code; commands such as \blacktriangle are of amssymb.
+LATEX = str.maketrans(
+    {
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+        **{sign: f"${sign}$" for sign in "<>|"},
+        **{word[0]: f"$\\{word[1:]}$" for word in GREEK.split()},
+        **{sign: f"$_{i}$" for i, sign in enumerate("₀₁₂₃₄₅₆₇₈₉")},
+        **{sign: f"$^{i}$" for i, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
+        "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+        "≈": r"$\approx$", "▲": r"$\blacktriangle$", "▼": r"$\blacktriangledown$",
+        "✓": r"$\checkmark$", "✗": r"$\times$", "◆": r"$\blacklozenge$",
+        "▶": r"$\blacktriangleright$", "±": r"$\pm$", "×": r"$\times$", "·": r"$\cdot$",
+        "−": "$-$", "≤": r"$\leq$", "≥": r"$\geq$", "→": r"$\rightarrow$", "∞": r"$\infty$",
+        "–": "--", "—": "---", "‑": "-", "…": r"\ldots{}", "°": r"$^\circ$", "′": "$'$",
+        "‘": "`", "’": "'", "“": "``", "”": "''", "\u00a0": "~", "\u202f": "~",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -86,6 +110,18 @@ class Table:
         """True for each column of numbers; they are aligned on the right. Never the first one."""
         columns = list(zip(self.heads, *self.rows, *self.foot, strict=True))
         return [False, *(all(map(_is_number, cells)) for _, *cells in columns[1:])]
+
+    @property
+    def ours(self) -> "Table":
+        """The table without published values and verdicts."""
+        rows, foot = (
+            [
+                [replace(v, published="", verdict="") if isinstance(v, Value) else v for v in row]
+                for row in part
+            ]
+            for part in (self.rows, self.foot)
+        )
+        return replace(self, rows=rows, foot=foot)
 
     def texts(self) -> list[list[str]]:
         """Return the heads, then every row, as texts."""
@@ -231,10 +267,20 @@ def _text(value: str | Value) -> str:
 
 
 def latex(table: Table) -> str:
-    """Return a table as a LaTeX tabular, for LuaLaTeX or XeLaTeX with the package booktabs."""
+    """Return a table as a LaTeX tabular, for the packages booktabs and amssymb.
+
+    pdflatex accepts it: signs become commands of LaTeX, and ± and marks are mathematics. Letters
+    with accents stay as they are.
+    """
     heads, *rows = table.texts()
     form = f"l{'r' * (len(heads) - 1)}"
-    frame = pd.DataFrame(rows, columns=heads)
-    text = frame.to_latex(index=False, escape=True, column_format=form)
+    frame = pd.DataFrame(rows, columns=heads).map(latex_text)
+    frame.columns = [latex_text(head) for head in heads]
+    text = frame.to_latex(index=False, escape=False, column_format=form)
     # Without {} it would be an argument of the line before.
     return re.sub(r"(?m)^(?=[\[*])", "{}", text)
+
+
+def latex_text(text: str) -> str:
+    """Return a text for LaTeX: its signs by the commands of LATEX."""
+    return text.translate(LATEX)

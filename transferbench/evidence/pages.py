@@ -195,12 +195,24 @@ class Evidence:
         texts = {f"{name}.csv": to_csv(frame) for name, frame in self.frames().items()}
         return texts | {f"{name}.md": markdown(page) for name, page in self.pages().items()}
 
-    def main_text(self, form: str) -> str:
-        """Return the tables, or the points of the figure, as "markdown", "csv" or "latex"."""
+    def main_text(self, form: str, *, ours_only: bool = False) -> str:
+        """Return the tables, or the points of the figure, as "markdown", "csv" or "latex".
+
+        Parameters
+        ----------
+        form
+            The form.
+        ours_only
+            True for cells of a LaTeX table with our mean and deviation only, without the published
+            value and its verdict.
+        """
         name, page = next(iter(self.pages().items()))
         if form == "csv":
             return to_csv(self.frames()[name])
-        return "\n".join(map(latex, page.tables)) if form == "latex" else markdown(page)
+        if form == "markdown":
+            return markdown(page)
+        shown = [table.ours for table in page.tables] if ours_only else page.tables
+        return "\n".join(map(latex, shown))
 
     def write(self, folder: Path) -> list[Path]:
         """Write the pages and pictures to the folder of the runs.

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from transferbench import experiments
+from transferbench import experiments, tasks
 from transferbench.errors import UserError
 from transferbench.experiments.experiment import Experiment
 from transferbench.files import file_mode, write_text
@@ -51,6 +51,15 @@ class Shard(NamedTuple):
         """Return True if the run is in this part; on every machine the same."""
         digest = hashlib.sha256(json.dumps(run.identity).encode()).digest()
         return int.from_bytes(digest[:8]) % self.parts == self.number - 1
+
+
+class Obstacle(NamedTuple):
+    """What keeps a run from a result, before it is tried."""
+
+    #: True if files are needed that cannot be had, or could not the last time.
+    needs_data: bool
+    #: The task whose files are needed, or why the run had no result the last time.
+    what: str
 
 
 class PendingExperiment:
@@ -146,7 +155,12 @@ class Batch:
     Attributes
     ----------
     seconds
-        Expected seconds by run, after `forecast`: 0 for finished runs; unknown ones are left out.
+        Expected seconds by run, after `forecast`: 0 for finished runs and for those with an
+        obstacle; unknown ones are left out.
+    reasons
+        Number of runs to do by reason, after `forecast`.
+    obstacles
+        Number of runs by obstacle, after `forecast`. They are tried, but not counted as to do.
 
     Raises
     ------
@@ -217,7 +231,9 @@ class Batch:
         forecast : DataFrame
             A row for each experiment: the numbers of runs to do (`todo`) and `finished`, the
             `seconds` of one core for the runs to do, the number of runs whose seconds are
-            `guessed`, and the number of runs of `unknown` seconds, which are left out of the sum.
+            `guessed`, the number of runs of `unknown` seconds, which are left out of the sum, and
+            the numbers of runs that lack data (`needs_data`) or are `unavailable` for another
+            reason.
         sentence : str
             A sentence about all experiments.
         """
@@ -236,10 +252,16 @@ class Batch:
         plan = pd.DataFrame([run.identity[:3] for run in runs], columns=spent.columns[:3])
         plan["experiment"] = [self.first_of[run].name for run in runs]
         reasons = runner.reasons(runs, self.settings, self.store, self.file_of, rerun)
-        self.reasons = Counter(reasons)
         done = ("", "untracked code") if trust_files else ("",)
-        plan["todo"] = [reason not in done for reason in reasons]
-        plan["finished"] = ~plan["todo"]
+        by_run = dict(zip(runs, reasons, strict=True))
+        obstacles = self._obstacles(run for run, reason in by_run.items() if reason not in done)
+        self.obstacles = Counter(obstacles.values())
+        self.reasons = Counter(why for run, why in by_run.items() if run not in obstacles)
+        needs_data = {run for run, obstacle in obstacles.items() if obstacle.needs_data}
+        plan["finished"] = [reason in done for reason in reasons]
+        plan["needs_data"] = [run in needs_data for run in runs]
+        plan["unavailable"] = [run in obstacles and run not in needs_data for run in runs]
+        plan["todo"] = ~(plan["finished"] | plan["needs_data"] | plan["unavailable"])
         same = ["task", "model", "params"]
         plan = plan.merge(spent.groupby(same)["seconds"].mean(), on=same, how="left")
         by_model = plan["model"].map(spent.groupby("model")["seconds"].mean())
@@ -248,13 +270,32 @@ class Batch:
         plan["guessed"] = plan["todo"] & plan["seconds"].isna() & by_task.notna()
         plan["seconds"] = plan["seconds"].fillna(by_task).where(plan["todo"])
         plan["unknown"] = plan["todo"] & plan["seconds"].isna()
-        columns = ["todo", "finished", "seconds", "guessed", "unknown"]
+        columns = [
+            "todo", "finished", "seconds", "guessed", "unknown", "needs_data", "unavailable",
+        ]  # fmt: skip
         names = [pending.name for pending in self.pending]
         expected = plan.groupby("experiment")[columns].sum().reindex(names, fill_value=0)
         self.pending.sort(key=lambda pending: expected["seconds"][pending.name])
         seconds = plan["seconds"].where(plan["todo"], 0.0)
         self.seconds = {run: s for run, s in zip(runs, seconds, strict=True) if not math.isnan(s)}
         return expected, f"{counted(len(names), 'experiment')}: {_summary(expected)}"
+
+    def _obstacles(self, runs: Iterable[Run]) -> dict[Run, Obstacle]:
+        """Return what will keep runs from a result, as far as it is known before they are tried."""
+        built = {run: run.task.built for run in runs}
+        records = {run: self.store.get(run, self.file_of(run)) for run in built}
+        last = {run: r.reason for run, r in records.items() if r and r.status == "unavailable"}
+        lacking = {task for task in {*built.values()} if tasks.lacks_files(task, self.settings)}
+        # The reason names the file if one could not be obtained.
+        lacking |= {
+            built[run]
+            for run, reason in last.items()
+            if any(name in reason for name in tasks.original_files(run.task))
+        }
+        found = {run: Obstacle(False, reason) for run, reason in last.items()}
+        return found | {
+            run: Obstacle(True, task.base) for run, task in built.items() if task in lacking
+        }
 
     def _performs(self, run: Run) -> bool:
         """Return True if the run is in the shard."""
@@ -361,6 +402,8 @@ def _summary(forecast: pd.DataFrame) -> str:
     """Return the forecast of all experiments together as a sentence."""
     total = forecast.sum()
     count = f"{counted(total.todo, 'run')} to do, {total.finished:.0f} reused"
+    count += f", {total.needs_data:.0f} without data" if total.needs_data else ""
+    count += f", {total.unavailable:.0f} unavailable" if total.unavailable else ""
     if not total.seconds and total.unknown:
         return f"{count}; no times of earlier runs"
     if not total.todo:
