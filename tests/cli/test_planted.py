@@ -62,6 +62,7 @@ def calls(folder: Path) -> dict[str, list[str]]:
         "run": [TASK, "-m", "kmeans"],
         "share": [experiment, "--out", str(folder / "bundle.zip")],
         "tables": [experiment],
+        "topics": ["cocc", *files, "--html", str(folder / "topics.html")],
         "merge": [str(folder / "here" / "results"), "--into", str(folder / "joined")],
         "status": [experiment],
         "verify": [experiment],

@@ -36,6 +36,7 @@ def say(message: Any, *, err: bool = False) -> None:
     """Print a line without disturbing a progress bar."""
     from tqdm import tqdm
 
+    tqdm.get_lock()  # an interrupt while the block makes it would end in an AttributeError
     with tqdm.external_write_mode():
         echo(message, err=err)
 
