@@ -39,10 +39,11 @@ def command(
     transferbench predict --source s.csv --target t.csv --labels label-these.csv --out found.csv
     transferbench predict --target a.csv --target b.csv -m lskmtc --clusters 4 --out found.csv
 
-    The output has your rows and columns, and `predicted` (or `cluster`) and `confidence`, which
-    ranks documents but is no probability. Of several models the first gives the label; `agree` is
-    the share of models with the same one. A document without any known feature has confidence 0 and
-    a `note`. Labels of targets are not read, except those of --labels, which stay as they are.
+    The output has your rows and columns, and the columns `predicted` (or `cluster`) and
+    `confidence`. The confidence ranks documents but is no probability. If you name several models,
+    the first one gives the label, and `agree` is the share of models with the same label. A
+    document without any known feature has confidence 0 and a `note`. The labels in --labels are
+    kept. No other labels of targets are read.
     """
     from transferbench.errors import Failure, UserError
     from transferbench.userdata.load import MAX_CLASSES

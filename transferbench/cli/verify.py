@@ -28,10 +28,10 @@ from transferbench.settings import Settings
 def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: int) -> int:
     """Make runs of experiments with results again, and compare.
 
-    For each model, its quickest run in the experiments named is made from scratch; without names,
-    in all. Of a model in a file, all its runs are, as far as they take two minutes. FILE.zip is one
-    that `share` wrote; models in it are code that is run, and named before. On a terminal you are
-    asked first. Results stay as they are.
+    The quickest run of each model in the named experiments is made from scratch. Without names, all
+    experiments are taken. If a model is in a file, all its runs are made, until two minutes are
+    over. FILE.zip is an archive that `share` wrote. Models in it are code that is run. They are
+    named first, and on a terminal you are asked. Results stay as they are.
 
     The exit code is 1 if a measure differs from the committed one by more than repeats of the run
     differ from each other. Runs whose data or optional library is unavailable are listed; they do

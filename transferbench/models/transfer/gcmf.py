@@ -16,9 +16,10 @@ may. On rec vs sci (`gtl/rec-vs-sci`, one seed, float64) it is least at iteratio
 at 100 and 24.9 at 500. stop = "objective" is a reading that returns the scores of the iteration
 with the least objective.
 
-On people vs places accuracy falls from 65 at iteration 70 to 47 at 300, so details decide what it
-is at 100: 62.2 as in Algorithm 1, 60.3 if U_π is scaled right after its update (when V_π is does
-not matter), 60.7 with (W + Wᵀ)/2 as the graphs, 63.0 if the labels V_s are not scaled.
+On people vs places accuracy falls from 65 at iteration 70 to 47 at 300. So details decide about
+the accuracy at iteration 100. It is 62.2 as in Algorithm 1. It is 60.3 if U_π is scaled right after
+its update; the time at which V_π is scaled does not matter. It is 60.7 with (W + Wᵀ)/2 as the
+graphs, and 63.0 if the labels V_s are not scaled.
 
 Departures from the paper:
 - V_t starts at the probabilities of logistic regression. Its decisions contain zeros, which
