@@ -1,6 +1,7 @@
 """Write and read a zip with the results of an experiment, for `share` and `verify`."""
 
 import io
+import math
 import re
 import shlex
 import stat
@@ -32,6 +33,8 @@ CONTENTS = {
 }  # fmt: skip
 #: Largest size of all files in a zip, unpacked; a line of runs.jsonl takes about 1 KB.
 MAX_UNPACKED = 128 << 20
+#: Seconds that a run may have taken by default for `verify` to repeat it.
+SECONDS = 2.0
 
 
 def pack(experiment: Experiment, results: Path, found: Records, name: str = "") -> bytes:
@@ -86,7 +89,10 @@ def pack(experiment: Experiment, results: Path, found: Records, name: str = "") 
         files = {n: text.replace(model.encode(), file.name.encode()) for n, text in files.items()}
         files[f"models/{file.name}"] = file.read_bytes()
     files["citation.bib"] = citing.bibtex_of([experiment]).encode()
-    files[README] = _readme(experiment, name or f"{experiment.name}.zip", files).encode()
+    took = min((r.seconds for r in records if r.done and r.seconds is not None), default=0.0)
+    allowed = f" --seconds {math.ceil(2 * took)}" if took > SECONDS else ""
+    command = f"transferbench verify {shlex.quote(name or f'{experiment.name}.zip')}{allowed}"
+    files[README] = _readme(experiment, command, files).encode()
     size = sum(map(len, files.values()))
     if size > MAX_UNPACKED:
         message = f"{folder}: {size:,} bytes, expected at most {MAX_UNPACKED:,} in one zip"
@@ -100,7 +106,7 @@ def pack(experiment: Experiment, results: Path, found: Records, name: str = "") 
     return packed.getvalue()
 
 
-def _readme(experiment: Experiment, name: str, files: Iterable[str]) -> str:
+def _readme(experiment: Experiment, command: str, files: Iterable[str]) -> str:
     """Return the README of a zip: what is inside, and the command that verifies it."""
     parts = dict.fromkeys(file.partition("/")[0] for file in sorted(files))
     lines = [
@@ -117,8 +123,7 @@ def _readme(experiment: Experiment, name: str, files: Iterable[str]) -> str:
         "It runs the files in `models`, if there are any: do it only if you trust their author. Of "
         "each other model it makes the quickest run; `--seconds 60` allows longer ones."
     )
-    command = f"    transferbench verify {shlex.quote(name)}"
-    blocks = [f"# {experiment.name}: {experiment.spec.title}", what, command, how]
+    blocks = [f"# {experiment.name}: {experiment.spec.title}", what, f"    {command}", how]
     blocks += ["## Files", "\n".join(lines)]
     blocks += ["## Pictures", *pictures] if pictures else []
     return "\n\n".join(blocks) + "\n"

@@ -130,6 +130,7 @@ def test_the_numbers_that_differ_most_are_listed(explain):
         (("gtl-table3", "rec vs sci", "GCMF"), "Unexplained: the difference is +11."),
         (("mtc-table3", "Task 3 NMI", "All KKM"), "Another reading is equivalent: "),
         (("himls-table10", "F1", "HiMLS"), "There is no number of ours: "),
+        (("gtl-table3", "comp vs sci, file", "graph only"), "The paper prints no number here."),
     ],
 )
 def test_the_first_sentence_is_the_answer(explain, cell, start):

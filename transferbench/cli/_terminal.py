@@ -36,7 +36,8 @@ def say(message: Any, *, err: bool = False) -> None:
     """Print a line without disturbing a progress bar."""
     from tqdm import tqdm
 
-    tqdm.get_lock()  # an interrupt while the block makes it would end in an AttributeError
+    # An interrupt while the block makes the lock would end in an AttributeError.
+    tqdm.get_lock()  # type: ignore[no-untyped-call]
     with tqdm.external_write_mode():
         echo(message, err=err)
 

@@ -51,11 +51,11 @@ def command(
     cell = explain.find(file, cells, row, column, x)
     facts = explain.describe_cell(file, cell)
     echo(facts.pop("title"))
+    compared = file.spec.control_of or file.name
+    printed = experiments.PUBLISHED.fullmatch(compared)
+    findings = audit.findings([compared])[compared] if printed else []
+    echo(f"\n{textwrap.fill(answer.first_sentence(file, cells, cell, findings), WIDTH)}")
     if not math.isnan(cell.published):
-        compared = file.spec.control_of or file.name
-        printed = experiments.PUBLISHED.fullmatch(compared)
-        findings = audit.findings([compared])[compared] if printed else []
-        echo(f"\n{textwrap.fill(answer.first_sentence(file, cells, cell, findings), WIDTH)}")
         echo("\nWhat is known of it:")
         _echo_named(explain.why(file, cells, cell, findings))
         echo("\nWhat it is:")

@@ -193,11 +193,13 @@ def first_sentence(
     cells
         All its cells.
     cell
-        The cell of the number, which has a published value.
+        The cell of the number.
     findings
         What the digits of the printed table show.
     """
     spec, text = experiment.spec, experiment.spec.value_unit.text
+    if math.isnan(cell.published):
+        return "The paper prints no number here."
     if cell.reason:
         return f"There is no number of ours: {cell.reason}."
     row = spec.rows[cell.row].reading_of or cell.row
@@ -205,11 +207,12 @@ def first_sentence(
     low, high = (cell.difference + sign * cell.margin for sign in (-1, 1))
     differs = f"the difference is {cell.difference:+.2f}"
     within = f"the tolerance is {cell.tolerance:.3g}"
-    if not math.isnan(low):
+    if cell.margin == 0:
+        within += ", and neither side states an error"
+    elif not math.isnan(low):
         within += f", the 90 % interval of the difference is {low:+.2f} to {high:+.2f}"
     after = ""
-    if any(f.status == "copied" and f.column == column and row in f.rows for f in findings):
-        after = " The printed value may be copied from another paper: it has a digit less."
+    copied = any(f.status == "copied" and f.column == column and row in f.rows for f in findings)
     if spec.data_differ:
         after = f" It is on other data than the paper's: {spec.data_differ.rstrip('.')}."
     if entry := experiment.circular(row, cell.column):
@@ -233,6 +236,8 @@ def first_sentence(
             f"{text(other.mean)}. Here {differs}; {within}.{after}"
         )
     cause = "Undecided" if cell.equivalence == "undecided" else "Unexplained"
-    if after and spec.data_differ:
+    if copied:
+        cause = "The printed value may be copied from another paper, as it has a digit less"
+    elif spec.data_differ:
         cause = "Other data"
     return f"{cause}: {differs}; {within}.{after}"
