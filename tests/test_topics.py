@@ -186,6 +186,15 @@ def test_a_fit_without_factors_and_names_of_another_number_are_refused():
         replace(problem, features=("a", "b", "c"))
 
 
+def test_an_input_is_never_written_over(call, tmp_path):
+    write_files(tmp_path)
+    before = (tmp_path / "t.csv").read_bytes()
+    files = ("--source", str(tmp_path / "s.csv"), "--target", str(tmp_path / "t.csv"))
+    code, _, err = call("topics", "cocc", *files, "--csv", str(tmp_path / "t.csv"))
+    assert (code, "is one of the files to read" in err) == (2, True)
+    assert (tmp_path / "t.csv").read_bytes() == before
+
+
 def test_words_of_a_users_texts_name_the_columns_that_have_them(tmp_path):
     write_files(tmp_path)
     path = tmp_path / "task.yaml"
@@ -269,6 +278,8 @@ def test_the_command_has_the_defaults_of_the_function():
         (["dtl"], "expected either a task or files"),
         (["dtl", "gtl-table3"], "expected a task, got an experiment"),
         (["dtl", "comp-vs-rec", "--csv", "no/such/folder.csv"], "the folder does not exist"),
+        (["dtl", "comp-vs-rec", "--csv", "topics.txt"], "expected a name that ends in .csv"),
+        (["dtl", "comp-vs-rec", "--html", "topics"], "expected a name that ends in .html"),
         (["dtl", "--target", "x.csv"], "--source is missing"),
     ],
 )

@@ -58,7 +58,9 @@ def command(settings: Settings, name: str, out: Path, form: str) -> None:
             matrices[file] = view.shape
             _write(view, out / file, form)
     if problem.features:
-        (out / "features.txt").write_text("\n".join(problem.features) + "\n", encoding="utf-8")
+        (out / "features.txt").write_text(
+            "\n".join(" ".join(name.split()) for name in problem.features) + "\n", encoding="utf-8"
+        )
     known = [_labels(problem.classes, d.name, d.Y, d.seen) for d in problem.domains]
     hidden = map(_labels, repeat(problem.classes), truth.names, truth.Y, truth.scored)
     for file, labels in (("labels.csv", known), ("truth.csv", hidden)):

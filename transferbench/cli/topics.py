@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from transferbench.cli._options import (
 from transferbench.cli._terminal import echo, echo_json
 from transferbench.errors import UserError
 from transferbench.settings import Settings
-from transferbench.userdata.documents import ReadOptions
+from transferbench.userdata.documents import ReadOptions, find_domains
 
 if TYPE_CHECKING:
     from transferbench.problem import Fit, Matrix, Problem
@@ -106,9 +107,7 @@ def command(
     if is_ours and model not in models.WITH_TOPICS:
         expected = ", ".join(models.WITH_TOPICS)
         raise UserError(f"{model} has no feature clusters; expected {expected}.")
-    for path in filter(None, (csv, html)):
-        if not path.parent.is_dir():
-            raise UserError(f"{path}: the folder does not exist; name another place.")
+    _check_outputs(csv, html, files)
     fit, problem, texts = _fitted(model, name, assignments, seed, files, settings)
     try:
         found = topics.topics_of(
@@ -140,6 +139,28 @@ def command(
         _print(found, texts, most, documents)
     for path in filter(None, (csv, html)):
         echo(path, err=as_json)
+
+
+def _check_outputs(csv: Path | None, html: Path | None, files: Files) -> None:
+    """Check that the outputs can be written and are no inputs, before work begins.
+
+    Raises
+    ------
+    UserError
+        If one has another suffix, is read or written twice, or is in no folder.
+    """
+    domains = find_domains([*files.sources, *files.targets])
+    used = {os.path.realpath(file) for domain in domains for file in domain.files}
+    used |= {os.path.realpath(path) for path in files.vectors}
+    for flag, path, suffix in (("--csv", csv, ".csv"), ("--html", html, ".html")):
+        if path is None:
+            continue
+        if path.suffix != suffix:
+            raise UserError(f"{flag} {path}: expected a name that ends in {suffix}.")
+        if os.path.realpath(path) in used:
+            raise UserError(f"{flag} {path} is one of the files to read; choose another.")
+        if not path.parent.is_dir():
+            raise UserError(f"{flag} {path}: the folder does not exist; name another place.")
 
 
 def _fitted(
