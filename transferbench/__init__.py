@@ -7,7 +7,7 @@ transferbench.evaluate(fit, truth)
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "1.1.0"
+__version__ = "2.0.0"
 __all__ = [
     "Domain", "Fit", "Problem", "Truth", "compare", "estimate_shares", "evaluate", "fit",
     "load_task", "results",
