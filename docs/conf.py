@@ -44,6 +44,7 @@ copybutton_exclude = ".linenos, .gp, .go"
 
 templates_path = ["_templates"]
 html_theme = "furo"
+html_show_copyright = False
 # Those of the theme, and a link to the pages of results.
 html_sidebars = {
     "**": [

@@ -286,7 +286,7 @@ def topics(model: Model) -> str:
     classes = [name for name in target if name.startswith("class ")]
     heads = " / ".join(name.removeprefix("class ") for name in classes)
     text = (
-        f"Its clusters of words, of which the largest on the target of `comp-vs-rec` are these. "
+        "These are its largest clusters of words on the target of `comp-vs-rec`. "
         f"{quality_sentence(model.name)} [How to read topics](../../how-to/topics.md)\n\n"
         "```sh\ntransferbench topics " + f"{model.name} comp-vs-rec\n```\n\n"
         f"| topic | share | {heads} | words |\n"
