@@ -232,7 +232,7 @@ def test_the_command_prints_a_task_and_files_and_writes_csv_and_json(call, tmp_p
     assert "target: " in out
     assert "effective number" in out
     frame = pd.read_csv(table)
-    assert frame.groupby("domain")["share"].sum().tolist() == pytest.approx([1, 1])
+    assert frame.groupby("domain")["share"].sum().tolist() == pytest.approx([1, 1], abs=1e-3)
     code, out, _ = call("topics", "dtl", task, "--set", "max_iter=3", "--json")
     answer = json.loads(out)
     assert code == 0
@@ -260,7 +260,7 @@ def test_the_committed_topics_of_comp_vs_rec_follow_from_the_code(name):
 def test_every_factorisation_has_committed_topics(name):
     committed = pd.read_csv(ROOT / "results" / "topics" / f"{name}.csv")
     assert committed.groupby("domain")["share"].sum().tolist() == pytest.approx(
-        [1] * committed["domain"].nunique()
+        [1] * committed["domain"].nunique(), abs=1e-3
     )
 
 

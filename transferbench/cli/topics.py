@@ -118,7 +118,7 @@ def command(
     if csv:
         from transferbench.files import write_text
 
-        write_text(csv, found.to_frame().to_csv(index=False))
+        write_text(csv, found.to_frame().to_csv(index=False, float_format="%.4g"))
     if html:
         from transferbench import comparison_page
 
