@@ -12,8 +12,9 @@ from transferbench.settings import Settings
 def command(settings: Settings) -> None:
     """Write every result as a page: report/index.html, and a page for each experiment.
 
-    The pages are made of the results alone; without any, of the committed ones. Each needs no other
-    file and no network.
+    The pages are made of the results alone. If there are none, the committed ones are taken. Each
+    page opens alone and without a network. With the extra `plots`, names and values show under the
+    mouse; this needs plots.js beside the pages.
     """
     from transferbench.errors import SeveralErrors
     from transferbench.evidence import report
