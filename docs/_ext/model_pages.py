@@ -98,9 +98,11 @@ def page(model: Model) -> str:
     call = (
         f"In commands and in Python its name is `{model.name}`. It is a {model.family} model{own}."
     )
+    # The target that the index of modules links is lost inside eval-rst.
+    anchor = f'<span id="module-{model.module}"></span>'
+    module = f".. py:module:: {model.module}\n\n.. raw:: html\n\n    {anchor}"
     sections = {
-        "": f"{what}\n\n{_rst(f'.. py:module:: {model.module}')}\n\n{_rst(objective)}\n\n"
-        f"{_rst(symbols)}\n\n{call}",
+        "": f"{what}\n\n{_rst(module)}\n\n{_rst(objective)}\n\n{_rst(symbols)}\n\n{call}",
         "When to use it": f"{when(model)}\n\n{picture(model)}",
         "Example": example(model),
         "Topics": topics(model),
