@@ -284,7 +284,12 @@ def test_the_command_has_the_defaults_of_the_function():
         (["dtl", "comp-vs-rec", "--csv", "no/such/folder.csv"], "the folder does not exist"),
         (["dtl", "comp-vs-rec", "--csv", "topics.txt"], "expected a name that ends in .csv"),
         (["dtl", "comp-vs-rec", "--html", "topics"], "expected a name that ends in .html"),
-        (["dtl", "--target", "x.csv"], "--source is missing"),
+        (["dtl", "--source", "x.csv"], "--target is missing"),
+        (["dtl", "comp-vs-rec", "--source", "x.csv"], "expected either a task or files"),
+        (
+            ["dtl", "generated/transfer:documents=80,features=60,words=9", "--set", "k=3"],
+            "kappa must be at most k, got kappa = 10 and k = 3; try other parameters",
+        ),
     ],
 )
 def test_a_mistake_is_one_line(call, arguments, message):

@@ -110,8 +110,10 @@ def test_a_row_is_named_by_its_task_and_a_column_by_its_model_and_the_reasons_ar
 
 def test_the_numbers_that_differ_most_are_listed(explain):
     code, out, _ = explain("gtl-table3")
-    head, *lines = out.splitlines()
+    sentence, table = out.split("\n\n")
+    head, *lines = table.splitlines()
     assert code == 0
+    assert sentence.startswith("63 printed numbers: ")
     assert head.split() == ["row", "column", "ours", "printed", "difference", "verdict"]
     differences = [float(re.search(r" ([+-]\d+\.\d\d) ", line)[1]) for line in lines]
     assert len(lines) == 63
@@ -119,8 +121,9 @@ def test_the_numbers_that_differ_most_are_listed(explain):
     row, column, *_ = shlex.split(lines[0])
     assert explain("gtl-table3", row, column)[1].startswith(f"gtl-table3: {column}, {row}\n")
     one_row, one_column = (explain("gtl-table3", name)[1] for name in ("comp-vs-rec", "gcmf"))
-    assert {shlex.split(line)[0] for line in one_row.splitlines()[1:]} == {"comp vs rec"}
-    assert {shlex.split(line)[1] for line in one_column.splitlines()[1:]} == {"GCMF"}
+    for at, label, text in ((0, "comp vs rec", one_row), (1, "GCMF", one_column)):
+        lines = text.split("\n\n")[1].splitlines()[1:]
+        assert {shlex.split(line)[at] for line in lines} == {label}
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,8 @@ def command(
     cells = read_cells(file, settings.with_runs(file.name) / file.name)
     if row is None or column is None:
         listed = answer.listed(file, cells, row or "")
+        echo(textwrap.fill(answer.listed_sentence(listed, named=bool(row)), WIDTH))
+        echo()
         echo_table([answer.HEADS, *(answer.difference_row(file, cell) for cell in listed)])
         return
     cell = explain.find(file, cells, row, column, x)

@@ -175,13 +175,19 @@ def _fitted(
     from transferbench.runs.machine import cores
 
     given = parse(assignments)
-    if bool(name) == bool(files.targets):
+    has_files = bool(files.sources or files.targets)
+    if bool(name) == has_files:
         raise UserError("expected either a task or files (--source, --target).")
+    if has_files and not files.targets:
+        raise UserError("--target is missing; name a file of documents of another domain.")
     with use_threads(), use_threads(min(threads(), cores())):
         if name:
             problem, _ = tasks.load(tasks.Task.parse(task(name)), settings)
             params = api.resolve(model, problem.family, given)
-            fit = models.fit(model, problem, params, seed=seed, watch=None)
+            try:
+                fit = models.fit(model, problem, params, seed=seed, watch=None)
+            except ValueError as error:
+                raise UserError(f"{model}: {error}; try other parameters (--set).") from error
             return (
                 fit,
                 problem,

@@ -191,7 +191,7 @@ def write_topics(
         If the file cannot be written.
     """
     made = topic_section.tables(found, texts)
-    section = Section("Topics by domain", _html("topics", model, made, found.classes))
+    section = Section("Topics by domain", _html("topics", model, made, found.classes, ""))
     html = _environment().get_template("page.html.j2").render(
         title=f"Topics of {model} on {problem.name if named else 'your documents'}",
         sentences=(), evidence="", warnings=(),
@@ -358,13 +358,18 @@ def topics_section(content: Content) -> Section | None:
         return float(np.mean([by_model[name].coherence(target) for target in targets]))
 
     best = max(by_model, key=coherence)
+    why = f"Its topics are the most coherent ones of {', '.join(by_model)}."
+    if len(by_model) == 1:
+        why = ""
+    if coherence(best) <= 0:
+        why += " Their coherence is not above chance, so read them with care."
     texts = {}
     for i, file in enumerate((*session.sources, *session.targets)):
         if file.kind == "texts":
             rows = session.rows[i] if session.rows else range(len(file))
             texts[problem.domains[i].name] = [file.content[row] for row in rows]
     made = topic_section.tables(by_model[best], texts)
-    return Section("Topics", _html("topics", best, made, by_model[best].classes))
+    return Section("Topics", _html("topics", best, made, by_model[best].classes, why.strip()))
 
 
 def words_section(content: Content) -> Section | None:

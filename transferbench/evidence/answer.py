@@ -131,6 +131,30 @@ def listed(experiment: Experiment, cells: Sequence[Cell], name: str) -> list[Cel
     return sorted(chosen, key=order)
 
 
+def listed_sentence(cells: Sequence[Cell], *, named: bool) -> str:
+    """Return how many of the listed numbers are equivalent, different and undecided.
+
+    Parameters
+    ----------
+    cells
+        The listed cells.
+    named
+        True for the cells of one row or column, which include second readings.
+    """
+    counts = Counter(cell.equivalence for cell in cells)
+    parts = [f"{counts[key]} {key}" for key in ("equivalent", "different", "undecided")]
+    without = f", and {counts['']} have no number of ours" * bool(counts[""])
+    readings = (
+        "Second readings are listed, too."
+        if named
+        else "Second readings and controls are left out; name a row or a column to see them."
+    )
+    return (
+        f"{len(cells)} printed numbers: {', '.join(parts)}{without}. The sign compares the two "
+        f"numbers, the word is the result of the test. {readings}"
+    )
+
+
 def difference_row(experiment: Experiment, cell: Cell, *, named: bool = False) -> list[str]:
     """Return a line of a cell: where it is, ours, printed, their difference and the verdict.
 
