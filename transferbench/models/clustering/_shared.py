@@ -48,11 +48,11 @@ def cluster_kernel(
     graph
         The graph of the kernel, for diagnostics.
     n_init
-        Starts, of which the best is returned.
+        Number of starts; the best one is returned.
     pool_tasks
         True if all tasks share their clusters; otherwise each task is clustered alone.
     seed
-        Of the starts.
+        Seed of the starts.
     """
     groups = [Z] if pool_tasks else split_rows(problem, Z)
     c = len(problem.classes)
@@ -75,7 +75,7 @@ def kernel_kmeans(Z: np.ndarray, clusters: int, n_init: int, seed: int) -> np.nd
     n_init
         Runs from random labels; the one with the smallest within-cluster distance is returned.
     seed
-        Of the random labels.
+        Seed of the random labels.
     """
     from sklearn.cluster import KMeans
 

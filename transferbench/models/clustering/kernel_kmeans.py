@@ -35,9 +35,9 @@ def fit(
     sigma
         σ: width of the kernel.
     pool_tasks
-        Cluster the documents of all tasks as those of one.
+        Cluster the documents of all tasks as those of one task.
     max_iter
-        Iterations.
+        Number of iterations.
 
     Returns
     -------

@@ -26,11 +26,11 @@ def fit(
     Parameters
     ----------
     pool_tasks
-        Cluster the documents of all tasks as those of one.
+        Cluster the documents of all tasks as those of one task.
     n_init
-        Starts, of which the best is returned.
+        Number of starts; the best one is returned.
     max_iter
-        Iterations.
+        Number of iterations.
 
     Returns
     -------

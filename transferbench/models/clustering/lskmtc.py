@@ -45,7 +45,7 @@ def fit(
     Parameters
     ----------
     p
-        Neighbours in the document graphs.
+        Number of neighbours in the document graphs.
     C
         Weight of S; the paper chooses from .1 to 1000 by accuracy.
     b
@@ -55,11 +55,11 @@ def fit(
     order
         Of the weights of the eigenvectors; the paper has "ascending".
     n_init
-        Starts of k-means, of which the best is returned.
+        Number of starts of k-means; the best one is returned.
     pool_tasks
         Cluster all tasks together, or each alone.
     search
-        How nearest documents are found; "auto" is exact up to 50,000 of them.
+        How nearest documents are found; "auto" is exact up to 50,000 documents.
 
     Returns
     -------

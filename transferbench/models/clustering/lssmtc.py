@@ -56,7 +56,7 @@ def fit(
     lam
         λ: weight of the term of each task's own means.
     max_iter
-        Iterations.
+        Number of iterations.
 
     Returns
     -------

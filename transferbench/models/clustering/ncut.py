@@ -35,11 +35,11 @@ def fit(
     Parameters
     ----------
     p
-        Neighbours in the graph.
+        Number of neighbours in the graph.
     pool_tasks
-        Cluster the documents of all tasks as those of one.
+        Cluster the documents of all tasks as those of one task.
     search
-        How nearest documents are found; "auto" is exact up to 50,000 of them.
+        How nearest documents are found; "auto" is exact up to 50,000 documents.
     sigma
         σ: width of the Gaussian weights that join all documents; memory grows with the square of
         their number. None: the graph of the p nearest.

@@ -102,7 +102,7 @@ def fit(
         Documents of each domain, drawn at random, that are used to find the shares, the area and
         the weights of a stack; labelled documents of a target are always among them.
     seed
-        Of DTL and the sample.
+        Seed of DTL and of the sample.
 
     Returns
     -------
