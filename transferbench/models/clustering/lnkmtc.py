@@ -8,9 +8,9 @@ Theorem 0.2 solves eq. 10: K is the projector on the b smallest eigenvectors of 
 a whole number, the last eigenvector counts in part. Clusters come from kernel k-means on K. C = 0
 is the paper's LNKMTC0.
 
-L has an eigenvalue of zero for each task, and C·S raises all of these but one. While C·‖S‖ is less
-than λ_{b+1}, the next eigenvalue after the b smallest, they remain among the b smallest. Then the
-kernel and the distances of the means are nearly those of C = 0.
+L has an eigenvalue of zero for each task, and C·S raises all of these but one. λ_{b+1} is the next
+eigenvalue after the b smallest. While C·‖S‖ < λ_{b+1}, the raised eigenvalues remain among the b
+smallest. Then the kernel and the distances of the means are nearly those of C = 0.
 
 The paper does not say how k-means starts, or if tasks are clustered together. Here documents start
 at random labels, and all tasks share their clusters. pool_tasks = false clusters each task alone.
