@@ -93,7 +93,7 @@ class Jobs(click.ParamType[int]):
 #: The option of a command that performs several runs.
 JOBS: dict[str, Any] = {
     "type": Jobs(), "default": 1, "show_default": True,
-    "help": "Runs at a time; auto: one for each core that this command may use.",
+    "help": "Number of runs at a time; auto starts one for each core that this command may use.",
 }  # fmt: skip
 
 
@@ -152,7 +152,10 @@ several_experiments = click.argument(
 
 
 def experiments_named(name: str) -> list[str]:
-    """Return the experiments that a name stands for, or the path of a user's file; [] if none."""
+    """Return the experiments that a name stands for, or the path of a user's file.
+
+    The list is empty if the name stands for no experiment.
+    """
     from transferbench import strict_yaml
 
     if Path(name).suffix in experiments.SUFFIXES and Path(name).is_file():

@@ -33,62 +33,64 @@ class FileOptions:
 
     sources: tuple[str, ...] = option(
         "--source", type=click.Path(), multiple=True,
-        help="Labelled documents of a domain (.csv .tsv .jsonl .svm .npz): a file, a "
-        "folder, a quoted pattern, or several with commas between; repeatable. Without any, the "
-        "targets are clustered.",
+        help="Labelled documents of one domain (.csv .tsv .jsonl .svm .npz): a file, a "
+        "folder, a quoted pattern, or several of these separated by commas; repeatable. Without a "
+        "source, the targets are clustered.",
     )  # fmt: skip
     targets: tuple[str, ...] = option(
         "--target", type=click.Path(), multiple=True, required=True,
-        help="Documents of another domain, named as for --source; repeatable.",
+        help="Documents of another domain, given as for --source; repeatable.",
     )  # fmt: skip
     models: tuple[str, ...] = option(
         "--model", "-m", multiple=True, shell_complete=completing(lambda: [AUTO, *model_names()]),
-        help="Model to fit; repeatable. auto: fit the quick models, and take the one that is "
-        "recommended.  [default: auto]",
+        help="Model to fit; repeatable. The value auto fits the quick models and takes the "
+        "recommended one.  [default: auto]",
     )  # fmt: skip
     params: tuple[str, ...] = option(
         "--set", multiple=True, metavar="[MODEL.]NAME=VALUE",
-        help="Parameter of the model, or of each of them that has it; repeatable.",
+        help="Set a parameter of MODEL, or of every fitted model that has it; repeatable.",
     )  # fmt: skip
     seed: int = option(
         "--seed", type=Integer(0, 2**32 - 1), default=0, show_default=True,
-        help="Seed of a random model, and of --label-sample.",
+        help="Seed of random models, and of the draw for --label-sample.",
     )  # fmt: skip
     task_options: tuple[str, ...] = option(
         "--option", multiple=True, metavar="NAME=VALUE",
-        help="How texts become features (`describe own`); repeatable.",
+        help="Set how texts become features; `describe own` lists the options. Repeatable.",
     )  # fmt: skip
     label_sample: int | None = option(
         "--label-sample", type=Integer(1), metavar="N",
-        help="Write N random documents of the targets to label to --labels, fill in their labels, "
-        "and run again with --labels.",
+        help="Write N random documents of the targets to the file of --labels. Fill in their "
+        "labels, then run again with --labels alone.",
     )  # fmt: skip
     labels: str | None = option(
         "--labels", type=click.Path(),
-        help="The filled-in sample: it trains the models, and says what accuracy to expect. With "
-        "--label-sample a new file  [default: label-these.csv].",
+        help="File with the sample that you labelled. It trains the models, and shows what "
+        "accuracy to expect. With --label-sample it is the file to write  "
+        "[default: label-these.csv].",
     )  # fmt: skip
     label_weight: float | None = option(
         "--label-weight", type=Number(0, min_open=True), metavar="W",
-        help="A labelled document of the sample counts in training as W of a source.  "
+        help="In training, a labelled document of the sample counts as W documents of a source.  "
         "[default: 10]",
     )  # fmt: skip
     why: bool = option("--why", is_flag=True, help="Also print the evidence of the recommendation.")
     force: bool = option(
         "--force",
         is_flag=True,
-        help="Accept a worthless result; without it the exit code is 1. If no model is recommended "
-        "for single labels, `predict` takes the first one that is named, or logistic regression.",
+        help="Accept a worthless result; without this option the exit code is 1. If no model is "
+        "recommended for single labels, `predict --force` uses the first named model, or logistic "
+        "regression if you name none.",
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class UserData(ReadOptions, FileOptions):
-    """Values of all options; the help lists FileOptions, then ReadOptions."""
+    """Values of all options; the help lists first FileOptions, then ReadOptions."""
 
     @property
     def auto(self) -> bool:
-        """True if the recommended model is asked for."""
+        """True if the user asks for the recommended model."""
         return not self.models or AUTO in self.models
 
     @property
@@ -108,7 +110,7 @@ class UserData(ReadOptions, FileOptions):
 
     @property
     def family(self) -> Family:
-        """The family of the problem, by that of the first named model."""
+        """The family of the problem; the first named model decides it."""
         from transferbench.choose.fits import choose_family
 
         return choose_family(self.named, bool(self.sources), self.separator)
@@ -119,7 +121,8 @@ class UserData(ReadOptions, FileOptions):
         Parameters
         ----------
         labelling
-            True to label documents: `auto` then stands for the recommended model alone.
+            True if the models shall label documents; `auto` then stands for the recommended model
+            alone.
 
         Raises
         ------
@@ -143,7 +146,7 @@ class UserData(ReadOptions, FileOptions):
     def open_session(
         self, names: Sequence[str], labels: Labels, *, repeats: int = 1, clusters: int = 0
     ) -> Session:
-        """Read the files, and write the sample to label if it is asked for.
+        """Read the files, and write the sample to label if the user asks for one.
 
         Parameters
         ----------
@@ -188,8 +191,8 @@ class UserData(ReadOptions, FileOptions):
         Raises
         ------
         UserError
-            If a file has another suffix, is read, too, or cannot be written; or for --label-weight
-            without labels.
+            If a file has an unexpected suffix, is also an input, or cannot be written; or if
+            --label-weight is given without labels.
         """
         if self.label_weight is not None and not self.sampled:
             raise UserError(

@@ -28,13 +28,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @user_data
-@click.option("--repeats", type=REPEATS, default=1, help="Seeds of random models.")
+@click.option("--repeats", type=REPEATS, default=1, help="Number of seeds for random models.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
 @click.option(
     "--html",
     type=click.Path(path_type=Path),
-    help="Also write a page to look at, one file: the recommendation, right and wrong decisions, a "
-    "map of the documents, and the words that separate the domains. It shows texts of yours.",
+    help="Also write a page in one HTML file. It shows the recommendation, right and wrong "
+    "decisions, a map of the documents, and the words that separate the domains. It contains "
+    "texts of your documents.",
 )
 def command(user: UserData, repeats: int, as_json: bool, html: Path | None) -> int:
     """Compare and score models on your documents; recommend one.
@@ -44,14 +45,18 @@ def command(user: UserData, repeats: int, as_json: bool, html: Path | None) -> i
     transferbench compare --source s.csv --target t.csv -m dtl -m gcmf --set gcmf.k=32
     transferbench compare --source labelled.csv --target mail.csv --html compared.html
 
-    No label of the target is needed. A labelled sample (--label-sample, then --labels) trains the
-    models, chooses one and says what accuracy to expect. Labels in the targets' own column score
-    every model, and change nothing else. Logistic regression and the model that can be recommended
-    are always compared; without --model also the other quick ones. In domains of more than 10,033
-    documents these are compared on 10,000, drawn at random.
+    The target needs no labels. If you label a sample of it (--label-sample, then --labels), the
+    models also train on the sample. The sample then decides which model is recommended, and shows
+    what accuracy to expect. If the target files have a column of labels, every model is scored with
+    them; they change nothing else.
 
-    For several labels in a column name --label-separator "|" or a multi-label model. Without a
-    source the targets are clustered by the named models, in as many clusters as they have labels.
+    The command always compares logistic regression and the model that can be recommended. Without
+    --model it also compares the other quick models. It then draws 10,000 documents at random from
+    every domain that has more than 10,033.
+
+    If a column holds several labels, give --label-separator "|" or name a multi-label model.
+    Without a source, the named models cluster the targets. They make as many clusters as there are
+    different labels in the targets.
     """
     from transferbench.files import user_path
 
@@ -89,7 +94,7 @@ def command(user: UserData, repeats: int, as_json: bool, html: Path | None) -> i
 
 
 def _print(table: DataFrame, problem: Problem) -> None:
-    """Print a table for each target, and what the columns mean."""
+    """Print a table for each target, and explain the columns."""
     from transferbench.choose.text import columns, legend, scored_sentence
 
     for target, group in table.groupby("target", sort=False):

@@ -21,10 +21,10 @@ from transferbench.messages import counted
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="File to write, .csv, .tsv or .jsonl; needed unless only a sample to label is written.",
+    help="File to write, .csv, .tsv or .jsonl. You can omit it only with --label-sample.",
 )
 @user_data
-@click.option("--clusters", type=Integer(2), help="Number of clusters, without a source.")
+@click.option("--clusters", type=Integer(2), help="Number of clusters; use it without --source.")
 @click.option("--scores", is_flag=True, help="Also write the score of each class.")
 def command(
     user: UserData,
@@ -39,11 +39,11 @@ def command(
     transferbench predict --source s.csv --target t.csv --labels label-these.csv --out found.csv
     transferbench predict --target a.csv --target b.csv -m lskmtc --clusters 4 --out found.csv
 
-    The output has your rows and columns, and the columns `predicted` (or `cluster`) and
-    `confidence`. The confidence ranks documents but is no probability. If you name several models,
-    the first one gives the label, and `agree` is the share of models with the same label. A
-    document without any known feature has confidence 0 and a `note`. The labels in --labels are
-    kept. No other labels of targets are read.
+    The output has your rows and columns, and adds `predicted` (or `cluster`) and `confidence`.
+    Confidence ranks documents but is no probability. If several models are fitted, the first one
+    gives the label, and `agree` is the share of models that give the same label. A document without
+    any known feature gets confidence 0 and a `note`. The command ignores labels in target files. It
+    uses the labels in the file of --labels, and copies them to the output unchanged.
     """
     from transferbench.errors import Failure, UserError
     from transferbench.userdata.load import MAX_CLASSES

@@ -14,28 +14,31 @@ from transferbench.errors import UserError
 from transferbench.settings import Settings
 
 
-@click.command(short_help="Make some finished runs again, and compare.")
+@click.command(short_help="Repeat some finished runs, and compare.")
 @click.argument(
     "names", nargs=-1, metavar="[EXPERIMENT | FILE.zip]...",
     shell_complete=completing(experiment_names),
 )  # fmt: skip
 @click.option(
     "--seconds", type=seconds, default=2.0, show_default=True,
-    help="The longest that a run to be made again may have taken.",
+    help="Repeat only runs that took at most this time.",
 )  # fmt: skip
 @click.option("--jobs", "-j", **JOBS)
 @click.pass_obj
 def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: int) -> int:
-    """Make runs of experiments with results again, and compare.
+    """Repeat finished runs of experiments, and compare the new measures with the saved ones.
 
-    The quickest run of each model in the named experiments is made from scratch. Without names, all
-    experiments are taken. If a model is in a file, all its runs are made, until two minutes are
-    over. FILE.zip is an archive that `share` wrote. Models in it are code that is run. They are
-    named first, and on a terminal you are asked. Results stay as they are.
+    For each model, the command repeats its quickest run in the named experiments. Without names it
+    searches all experiments that have results. If a model is in a file, the command repeats all its
+    runs, the quickest first, until they would take two minutes. Nothing is reused from earlier
+    runs, and the saved results stay as they are.
+
+    FILE.zip is a file that `share` wrote. The models in it are code. The command lists them before
+    it runs them, and on a terminal it asks you first.
 
     The exit code is 1 if a measure differs from the committed one by more than repeats of the run
-    differ from each other. Runs whose data or optional library is unavailable are listed; they do
-    not change the exit code unless no run is left.
+    differ from each other. The command lists runs whose data or optional library is unavailable.
+    They change the exit code only if no run is left.
     """
     from transferbench import bundle, experiments
     from transferbench.evidence import verify
@@ -68,7 +71,7 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
 
 
 def _check_files(names: Iterable[str], settings: Settings) -> None:
-    """Raise UserError if a task file of the author of a zip is not here."""
+    """Raise UserError if a task file that the author of a zip used is missing here."""
     from transferbench import experiments, tasks
 
     for name in names:
@@ -81,7 +84,7 @@ def _check_files(names: Iterable[str], settings: Settings) -> None:
 
 
 def _name_code(names: Iterable[str], results: Path) -> None:
-    """Name the code that the runs of a zip run; on a terminal, ask whether it shall be run.
+    """List the code that the runs of a zip execute; on a terminal, ask whether to run it.
 
     Raises
     ------

@@ -1,15 +1,15 @@
 """Models: a folder for each family, a file with a `fit` function for each model.
 
-Other packages add models by entry points in the group `transferbench.models.<family>`; each points
-to a module with a `fit` function. Two kinds of names are not registered:
+Other packages add models by entry points in the group `transferbench.models.<family>`. Each entry
+point names a module with a `fit` function. Two kinds of models are used without registration:
 
 package.module:Name   an estimator of another package, see `external`
-path/to/file.py       a file with a function `fit`; the text FAMILY = "clustering" or "multilabel"
-                      in it names another family than transfer
+path/to/file.py       a file with a function `fit`; its family is transfer unless the file has the
+                      text FAMILY = "clustering" or FAMILY = "multilabel"
 
-A model whose file has the text DEVICES = ("cpu", "cuda") can compute on a GPU, see `core.device`.
+A model can compute on a GPU if its file has the text DEVICES = ("cpu", "cuda"), see `core.device`.
 
-`_registry` finds models and their properties without importing them; `_fit` runs their code.
+`_registry` finds models and their properties without importing them. `_fit` runs their code.
 """
 
 from transferbench.models._fit import check_fit, fit, load

@@ -1,4 +1,4 @@
-"""Load a model, fit it and check its fit; this runs its code."""
+"""Load a model, fit it and check its fit; all three run the code of the model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def load(name: str) -> Callable[..., Fit]:
     Raises
     ------
     UserError
-        For an unknown name, or a model of others that cannot be imported or has no `fit`.
+        If the name is unknown, or if a model of another package or file cannot be imported or has
+        no `fit`.
     """
     model = get(name)
     try:
@@ -60,7 +61,7 @@ def load(name: str) -> Callable[..., Fit]:
 def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch | None) -> Fit:
     """Fit a model with checked parameters, on all cores, see `use_threads`.
 
-    Seed and watch are passed to models that have these arguments.
+    Only models that have the arguments seed and watch get them.
 
     Parameters
     ----------
@@ -78,10 +79,10 @@ def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch 
     Raises
     ------
     UserError
-        For an unknown model or a seed that is not such an integer.
+        If the model is unknown, or if the seed is not such an integer.
     ValueError
-        For a problem that the model cannot solve, for example one with negative features and a
-        model of `NONNEGATIVE`, or for an invalid fit, see `check_fit`.
+        If the model cannot solve the problem, or if the fit is invalid, see `check_fit`. For
+        example, a model of `NONNEGATIVE` cannot solve a problem with negative features.
 
     Warns
     -----
@@ -109,13 +110,13 @@ def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch 
 
 
 def check_fit(name: str, problem: Problem, fit: Fit) -> Fit:
-    """Return a fit with its scores as arrays of floats; check its trace, and their values.
+    """Check the scores and the trace of a fit; return the fit with scores as arrays of floats.
 
     Raises
     ------
     ValueError
-        If scores are no real numbers, have a wrong shape, are masked or not finite, or if the trace
-        is not finite.
+        If scores are no real numbers, have a wrong shape, are masked or are not finite, or if the
+        trace is not finite.
     """
     import numpy as np
     import scipy.sparse as sp

@@ -1,4 +1,4 @@
-"""Models by name: their family, file and fingerprint, found without importing them."""
+"""Find models by name, with family, file and fingerprint, without importing them."""
 
 from __future__ import annotations
 
@@ -56,9 +56,10 @@ class Model:
 
 @cache
 def registry() -> dict[str, Model]:
-    """Return every model by name (file name with hyphens), without importing any model.
+    """Return every model by name, without importing any model.
 
-    A plug-in whose file cannot be found or parsed is left out, with a warning.
+    The name is that of the file, with hyphens. If the file of a plug-in cannot be found or parsed,
+    the plug-in is left out, with a warning.
     """
     models: dict[str, Model] = {}
     for family in FAMILIES:
@@ -107,7 +108,7 @@ def code(name: str) -> str:
     Raises
     ------
     UserError
-        If there is no such file.
+        If the model is a file that does not exist.
     """
     path = get(name).path
     if not path.is_file():
@@ -121,7 +122,7 @@ def code(name: str) -> str:
 
 
 def check_device(name: str, device: str) -> None:
-    """Check that a model can compute on a device; every model can on the host.
+    """Check that a model can compute on a device; every model can compute on the host.
 
     Raises
     ------

@@ -1,9 +1,10 @@
 """Estimators of other packages as models: package.module:Name.
 
-Name is a class or function that returns an estimator of scikit-learn (trained on the sources), or
-of skada or adapt (trained on sources and a target, for each). Labelled documents of a target are
-trained on like those of sources; an estimator whose `fit` has a `sample_weight` gets the weights of
-the labels, unless each is 1.
+Name is a class or function that returns an estimator of scikit-learn, skada or adapt. An estimator
+of scikit-learn is trained on the sources. An estimator of skada or adapt is trained for each target
+on the sources and this target. All of them also train on labelled documents of a target, as on
+those of sources. If the `fit` of the estimator has a `sample_weight`, it gets the weights of the
+labels, unless each weight is 1.
 """
 
 import importlib
@@ -35,7 +36,11 @@ TYPES: dict[type, Any] = {
 
 
 def label(name: str) -> str:
-    """Return a short name for tables: that of a file or an estimator, else the name itself."""
+    """Return a short name for tables.
+
+    It is the name of a file without folder and suffix, the name of an estimator without its module,
+    or else the name itself.
+    """
     return Path(name).stem if name.endswith(".py") else name.rpartition(":")[2]
 
 
@@ -47,15 +52,15 @@ def versions(name: str) -> list[str]:
 
 
 def adapted(name: str) -> Callable[..., Fit]:
-    """Return a `fit` whose parameters are those of the estimator that are numbers, texts or flags.
+    """Return a `fit` that has the parameters of the estimator that are numbers, texts or flags.
 
-    `random_state` takes the seed.
+    `random_state` gets the seed.
 
     Parameters
     ----------
     name
-        package.module:Name. An estimator of scikit-learn sees the words, one that adapts to a
-        target 100 coordinates of their truncated SVD.
+        package.module:Name. An estimator of scikit-learn sees the words. An estimator that adapts
+        to a target sees 100 coordinates of their truncated SVD.
     """
     from sklearn.base import ClusterMixin, RegressorMixin
 

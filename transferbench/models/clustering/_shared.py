@@ -1,4 +1,4 @@
-"""Shared by clustering models: stacked documents, kernel k-means, fits from scores."""
+"""Functions that clustering models share: stacked documents, kernel k-means, fits from scores."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from transferbench.problem import Fit, Problem
 
 
 def document_groups(problem: Problem, pool_tasks: bool) -> list[sp.csr_array]:
-    """Return the documents to cluster (n, d): one matrix of all tasks, or a matrix for each."""
+    """Return the documents to cluster (n, d): one matrix of all tasks, or one for each task."""
     views = [sp.csr_array(domain.X) for domain in problem.domains]
     return [sp.vstack(views, format="csr")] if pool_tasks else views
 
@@ -19,7 +19,7 @@ def document_groups(problem: Problem, pool_tasks: bool) -> list[sp.csr_array]:
 def clusters_fit(
     problem: Problem, scores: Sequence[np.ndarray], graphs: Sequence[Graph] = ()
 ) -> Fit:
-    """Return the fit of stacked scores, split by task; the columns are clusters.
+    """Return the fit of stacked scores, split by task; the columns of the scores are clusters.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def clusters_fit(
     scores
         (n, c) of all tasks together, or of each task.
     graphs
-        Those that the fit used, for its diagnostics.
+        Graphs that the fit used, for its diagnostics.
     """
     by_task = split_rows(problem, np.vstack(scores))
     return Fit(by_task, columns="clusters", diagnostics=graph_diagnostics(graphs))
@@ -37,7 +37,7 @@ def clusters_fit(
 def cluster_kernel(
     problem: Problem, Z: np.ndarray, graph: Graph, n_init: int, pool_tasks: bool, seed: int
 ) -> Fit:
-    """Return kernel k-means with the kernel ZZᵀ.
+    """Return the fit of kernel k-means with the kernel ZZᵀ.
 
     Parameters
     ----------
@@ -48,11 +48,11 @@ def cluster_kernel(
     graph
         The graph of the kernel, for diagnostics.
     n_init
-        Starts, of which the best is returned.
+        Number of starts; the best one is returned.
     pool_tasks
         True if all tasks share their clusters; otherwise each task is clustered alone.
     seed
-        Of the starts.
+        Seed of the starts.
     """
     groups = [Z] if pool_tasks else split_rows(problem, Z)
     c = len(problem.classes)
@@ -63,19 +63,20 @@ def cluster_kernel(
 def kernel_kmeans(Z: np.ndarray, clusters: int, n_init: int, seed: int) -> np.ndarray:
     """Return negative distances (n, clusters) to the means of kernel k-means with kernel ZZᵀ.
 
-    This is k-means on the rows of Z. Labels are drawn row by row, so another order of the documents
-    acts like another seed.
+    This is k-means on the rows of Z. Random labels are drawn row by row. So another order of the
+    documents acts like another seed.
 
     Parameters
     ----------
     Z
-        (n, k).
+        (n, k) documents.
     clusters
         Number of clusters.
     n_init
-        Runs from random labels; the one with the smallest within-cluster distance is returned.
+        Number of runs from random labels. The run with the smallest within-cluster distance is
+        returned.
     seed
-        Of the random labels.
+        Seed of the random labels.
     """
     from sklearn.cluster import KMeans
 

@@ -1,11 +1,12 @@
-"""KKM: kernel k-means with a Gaussian kernel, for each task alone or all tasks together.
+"""KKM: kernel k-means with a Gaussian kernel, for each task alone or for all tasks together.
 
     min over assignments a  Σ_i ‖φ(x_i) − μ_a(i)‖²,   φ(x)·φ(y) = exp(−‖x − y‖² / 2σ²)
 
-x_i (d,) documents, μ_j the mean of φ over cluster j. Lloyd's iterations from random labels. KKM of
-Gu, Li, Han, AAAI 2011, and with `pool_tasks` their All KKM; they choose σ by accuracy. The (n, n)
-kernel is never stored: its products with the (n, c) assignment are updated with the kernel's
-columns of the documents that changed cluster.
+x_i (d,) are documents, and μ_j is the mean of φ over cluster j. Lloyd's iterations start from
+random labels. This is KKM of Gu, Li, Han, AAAI 2011. With `pool_tasks` it is their All KKM. They
+choose σ by accuracy. The (n, n) kernel is never stored. When documents change cluster, only the
+kernel's columns of these documents are computed. They update the products of the kernel with the
+(n, c) assignment.
 """
 
 import numpy as np
@@ -35,9 +36,9 @@ def fit(
     sigma
         σ: width of the kernel.
     pool_tasks
-        Cluster the documents of all tasks as those of one.
+        Cluster the documents of all tasks as those of one task.
     max_iter
-        Iterations.
+        Number of iterations.
 
     Returns
     -------
@@ -50,7 +51,10 @@ def fit(
 
 
 def _cluster(X: sp.csr_array, c: int, sigma: float, max_iter: int, seed: int) -> np.ndarray:
-    """Return negative squared distances (n, c); an empty cluster stays empty, its distance is 4."""
+    """Return negative squared distances (n, c).
+
+    An empty cluster stays empty, and every document has the squared distance 4 to it.
+    """
     n = X.shape[0]
     label = np.random.default_rng(seed).integers(c, size=n)
     H = np.eye(c)[label]
@@ -74,7 +78,10 @@ def _distances(KH: np.ndarray, H: np.ndarray) -> np.ndarray:
 
 
 def _times(X: sp.csr_array, columns: np.ndarray, weights: np.ndarray, sigma: float) -> np.ndarray:
-    """Return the columns of the kernel times weights (columns, c): (n, c), block by block."""
+    """Return the columns of the kernel times weights (columns, c), an array (n, c).
+
+    The columns are computed block by block.
+    """
     square = np.asarray(X.multiply(X).sum(axis=1)).ravel()
     out = np.zeros((X.shape[0], weights.shape[1]))
     for start in range(0, columns.size, BLOCK_COLUMNS):

@@ -2,8 +2,8 @@
 
     min over (means μ_j, assignment a)  Σ_i ‖x_i − μ_a(i)‖²
 
-x_i (d,) documents, μ_j (d,) means. Lloyd's iterations of scikit-learn, started at random documents.
-Kmeans of Gu, Li, Han, AAAI 2011, and with `pool_tasks` their All Kmeans.
+x_i (d,) are documents, and μ_j (d,) are means. scikit-learn's Lloyd iterations start at random
+documents. This is Kmeans of Gu, Li, Han, AAAI 2011. With `pool_tasks` it is their All Kmeans.
 """
 
 import numpy as np
@@ -26,11 +26,11 @@ def fit(
     Parameters
     ----------
     pool_tasks
-        Cluster the documents of all tasks as those of one.
+        Cluster the documents of all tasks as those of one task.
     n_init
-        Starts, of which the best is returned.
+        Number of starts; the best one is returned.
     max_iter
-        Iterations.
+        Number of iterations.
 
     Returns
     -------

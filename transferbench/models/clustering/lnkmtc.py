@@ -2,17 +2,18 @@
 
     min over K  tr(LK) + C·tr(SK)    s.t. 0 ⪯ K ⪯ I, tr(K) = b
 
-K (n, n) kernel over the n documents of all tasks; L (n, n) normalised Laplacian of their graphs
-(eqs. 8, 9); S (n, n) distances between the means of the tasks (eq. 6). Eq. 10, solved by Theorem
-0.2: K is the projector on the b smallest eigenvectors of L + C·S (the last in part if b is not
-whole). Clusters come from kernel k-means on K. C = 0 is the paper's LNKMTC0.
+K (n, n) is a kernel over the n documents of all tasks. L (n, n) is the normalised Laplacian of
+their graphs (eqs. 8, 9). S (n, n) measures the distances between the means of the tasks (eq. 6).
+Theorem 0.2 solves eq. 10: K is the projector on the b smallest eigenvectors of L + C·S. If b is not
+a whole number, the last eigenvector counts in part. Clusters come from kernel k-means on K. C = 0
+is the paper's LNKMTC0.
 
-L has an eigenvalue of zero for each task, and C·S raises all of these but one. While they stay
-below the next eigenvalue after the b smallest, C·‖S‖ < λ_{b+1}, they remain among the b smallest:
-the kernel and the distances of the means are nearly those of C = 0.
+L has an eigenvalue of zero for each task, and C·S raises all of these but one. λ_{b+1} is the next
+eigenvalue after the b smallest. While C·‖S‖ < λ_{b+1}, the raised eigenvalues remain among the b
+smallest. Then the kernel and the distances of the means are nearly those of C = 0.
 
-The paper does not say how k-means starts or if tasks are clustered together. Here documents start
-at random labels and all tasks share their clusters; pool_tasks = false clusters each task alone.
+The paper does not say how k-means starts, or if tasks are clustered together. Here documents start
+at random labels, and all tasks share their clusters. pool_tasks = false clusters each task alone.
 """
 
 import math
@@ -42,17 +43,17 @@ def fit(
     Parameters
     ----------
     p
-        Neighbours in the document graphs.
+        Number of neighbours in the document graphs.
     C
-        Weight of S; the paper chooses from .1 to 1000 by accuracy. Above 500 nothing changes.
+        Weight of S. The paper chooses it from .1 to 1000 by accuracy. Above 500 nothing changes.
     b
         Trace of the kernel.
     n_init
-        Starts of k-means, of which the best is returned.
+        Number of starts of k-means; the best one is returned.
     pool_tasks
         Cluster all tasks together, or each alone.
     search
-        How nearest documents are found; "auto" is exact up to 50,000 of them.
+        How nearest documents are found; "auto" is exact up to 50,000 documents.
 
     Returns
     -------

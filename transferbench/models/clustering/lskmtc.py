@@ -2,14 +2,14 @@
 
     min over μ  Σ_t μ_t (λ_t + C·v_tᵀ S v_t)    s.t. 1 ≥ μ_1 ≥ … ≥ μ_r ≥ 0, Σ_t μ_t = b
 
-λ_t, v_t (n,) the r smallest eigenpairs of L (n, n), the normalised Laplacian of the document graphs
-(eqs. 8, 9); S (n, n) distances between the means of the tasks (eq. 6). Clusters come from kernel
-k-means on K = Σ_t μ_t v_t v_tᵀ. Eqs. 13 and 15. C = 0 is the paper's LSKMTC0. Starts and joint
-clusters are as in LNKMTC.
+λ_t and v_t (n,) are the r smallest eigenpairs of L (n, n), the normalised Laplacian of the document
+graphs (eqs. 8, 9). S (n, n) measures the distances between the means of the tasks (eq. 6). Clusters
+come from kernel k-means on K = Σ_t μ_t v_t v_tᵀ. See eqs. 13 and 15. C = 0 is the paper's LSKMTC0.
+Starts and joint clusters are as in LNKMTC.
 
-L has an eigenvalue of zero for each connected component, at least one for each task, so the paper's
-v_t are not unique, and another basis of the same space gives another kernel. Here each of these v_t
-is nonzero on one component, in the order of the tasks.
+L has an eigenvalue of zero for each connected component, so at least one for each task. The paper's
+v_t are therefore not unique, and another basis of the same space gives another kernel. Here each of
+these v_t is nonzero on one component, in the order of the tasks.
 
 The order of eq. 13 gives the largest weights to the smoothest eigenvectors, which do not separate
 the clusters within a task. order = "descending", which is not in the paper, reverses the order of
@@ -45,21 +45,21 @@ def fit(
     Parameters
     ----------
     p
-        Neighbours in the document graphs.
+        Number of neighbours in the document graphs.
     C
-        Weight of S; the paper chooses from .1 to 1000 by accuracy.
+        Weight of S. The paper chooses it from .1 to 1000 by accuracy.
     b
         Trace of the kernel.
     r
         Number of eigenvectors.
     order
-        Of the weights of the eigenvectors; the paper has "ascending".
+        Order of the weights of the eigenvectors; the paper has "ascending".
     n_init
-        Starts of k-means, of which the best is returned.
+        Number of starts of k-means; the best one is returned.
     pool_tasks
         Cluster all tasks together, or each alone.
     search
-        How nearest documents are found; "auto" is exact up to 50,000 of them.
+        How nearest documents are found; "auto" is exact up to 50,000 documents.
 
     Returns
     -------

@@ -2,21 +2,22 @@
 
     min over M_k, M, P_k ≥ 0, W  λ Σ_k ‖X_k − P_k M_kᵀ‖² + (1 − λ) Σ_k ‖X_k W − P_k Mᵀ‖²,  WᵀW = I
 
-X_k (n_k, d) documents of task k; P_k (n_k, c) clusters; M_k (d, c) means of the task; M (l, c)
-means shared by all tasks in the subspace W (d, l). In each sweep, M is found by least squares, then
-for each task M_k by least squares and P_k by the multiplicative update of semi-nonnegative
-factorisation. P_k starts uniformly at random. The objective never rises.
+X_k (n_k, d) holds the documents of task k, and P_k (n_k, c) holds clusters. M_k (d, c) holds the
+means of the task. M (l, c) holds the means that all tasks share in the subspace W (d, l). Each
+sweep finds M by least squares. Then it finds M_k for each task by least squares, and P_k by the
+multiplicative update of semi-nonnegative factorisation. P_k starts uniformly at random. The
+objective never rises.
 
-Also W ≥ 0, and W starts at the first l unit vectors. With the Lagrangian of WᵀW = I,
-C = Σ_k X_kᵀX_k and D = Σ_k X_kᵀP_kMᵀ, the authors' multiplicative update is
+The authors also require W ≥ 0, and W starts at the first l unit vectors. With the Lagrangian of
+WᵀW = I, C = Σ_k X_kᵀX_k and D = Σ_k X_kᵀP_kMᵀ, their multiplicative update is
 W ← W · [(D⁺ + WWᵀ(CW + D⁻)) / (CW + D⁻ + WWᵀD⁺)]^½. It leaves this start unchanged: entries of
-zero stay zero, and for the others the fraction is one. So W is not computed: the "subspace" is the
+zero stay zero, and for the others the fraction is one. So W is not computed. The "subspace" is the
 first l features, nothing is learned about it, and the order of features matters. The tasks share no
 more than the means of these features.
 
-Reconstructed without access to the paper: the objective, settings and order of updates are those of
-the code that the authors published. They use counts. Departure from it: a pseudo-inverse in place
-of the inverse.
+The paper was not available. The objective, settings and order of updates are those of the code that
+the authors published. They use counts. There is one departure from that code: a pseudo-inverse
+replaces the inverse.
 """
 
 from typing import Annotated, Literal
@@ -50,13 +51,13 @@ def fit(
     Parameters
     ----------
     subspace
-        "nonnegative", the form of the authors' code: the first l features.
+        Form of W. "nonnegative" is the form of the authors' code, which uses the first l features.
     l
-        Dimensions of the shared subspace.
+        Number of dimensions of the shared subspace.
     lam
         λ: weight of the term of each task's own means.
     max_iter
-        Iterations.
+        Number of iterations.
 
     Returns
     -------

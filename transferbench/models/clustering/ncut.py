@@ -1,13 +1,13 @@
-"""NCut: normalised cut of a document graph (Shi, Malik, PAMI 2000), of each task or all tasks.
+"""NCut: normalised cut of the document graph of each task or all tasks (Shi, Malik, PAMI 2000).
 
     min over partitions A_1 … A_c  Σ_j cut(A_j, rest) / volume(A_j)
 
-Volumes and cuts are in the cosine graph of the p nearest documents, or, with `sigma`, in the graph
-that joins all documents with the weights exp(−‖x_i − x_j‖² / 2σ²), as Shi and Malik do.
-scikit-learn's SpectralClustering solves the relaxed problem by the smallest eigenvectors of the
-normalised Laplacian, and rotates them to discrete clusters (Yu, Shi, ICCV 2003). NCut of Gu, Li,
-Han, AAAI 2011, and with `pool_tasks`, where the graph also joins documents of different tasks,
-their All NCut. The paper does not name its graph.
+Volumes and cuts are measured in the cosine graph of the p nearest documents. With `sigma` they are
+measured in the graph that joins all documents with the weights exp(−‖x_i − x_j‖² / 2σ²), as Shi and
+Malik do. scikit-learn's SpectralClustering solves the relaxed problem by the smallest eigenvectors
+of the normalised Laplacian. It then rotates them to discrete clusters (Yu, Shi, ICCV 2003). This is
+NCut of Gu, Li, Han, AAAI 2011. With `pool_tasks` the graph also joins documents of different tasks,
+which is their All NCut. The paper does not name its graph.
 """
 
 import warnings
@@ -35,14 +35,14 @@ def fit(
     Parameters
     ----------
     p
-        Neighbours in the graph.
+        Number of neighbours in the graph.
     pool_tasks
-        Cluster the documents of all tasks as those of one.
+        Cluster the documents of all tasks as those of one task.
     search
-        How nearest documents are found; "auto" is exact up to 50,000 of them.
+        How nearest documents are found; "auto" is exact up to 50,000 documents.
     sigma
-        σ: width of the Gaussian weights that join all documents; memory grows with the square of
-        their number. None: the graph of the p nearest.
+        σ: width of the Gaussian weights that join all documents. Memory grows with the square of
+        their number. None uses the graph of the p nearest.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def fit(
     Raises
     ------
     ValueError
-        Unless there are more documents than clusters, and the graph has an edge.
+        If there are no more documents than clusters, or if the graph has no edge.
     """
     from sklearn.cluster import SpectralClustering
 

@@ -123,9 +123,9 @@ class Documents:
         problem
             A multi-label problem.
         pool_tasks
-            Treat all tasks as one.
+            Treat all tasks as one task.
         pool_views
-            Put all views side by side as one.
+            Put all views side by side as one view.
         dtype
             Type of X and Y.
 
@@ -318,7 +318,7 @@ def fit_stack(
     validation_fraction
         Fraction of the seen rows that are held out to choose the pair.
     ensure_one_label
-        Give a document without a label its best one.
+        Give each document without a label its best label.
     watch
         Called after each sweep of the last phase; None for no call.
 

@@ -71,7 +71,7 @@ def tuned_fit(
         predict(setting, Y, train_mask) returns scores (n, m) of all documents; Y (n, m) is zero
         outside train_mask (n,).
     ensure_one_label
-        Give a document without a label its best one.
+        Give each document without a label its best label.
 
     Raises
     ------

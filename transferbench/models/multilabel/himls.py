@@ -3,28 +3,31 @@
     min  Σ_i Σ_j ‖X_ij − R_i M_ij C_jᵀ‖² + α Σ_i ‖Y_i − R_iˢ M_iY C_Yᵀ‖² + β Σ_i Σ_j ‖M_ij − M_iY‖²
     s.t. R_i = R_i¹ ⋯ R_iᴸ,  C_j = C_j¹ ⋯ C_jᴸ,  all factors ≥ 0
 
-X_ij (n_i, d_j) documents × features of task i and view j; Y_i (s_i, m) labels of its seen
-documents; R_iˡ (p_{l−1}, p_l) clusters of documents, shared by the views; R_iˢ the rows of R_i of
-seen documents; C_jˡ (q_{l−1}, q_l) clusters of features, shared by the tasks, and C_Yˡ of labels;
-M (p_L, q_L) the association of both. Scores are the mean over layers of
-R_i¹⋯R_iˡ M_iYˡ (C_Y¹⋯C_Yˡ)ᵀ; the threshold is ½. Eqs. 3–5 and 10–21, Algorithm 1: train the layers
-one by one, then all together.
+X_ij (n_i, d_j) holds the documents × features of task i and view j. Y_i (s_i, m) holds the labels
+of the seen documents of task i. R_iˡ (p_{l−1}, p_l) holds clusters of documents, which the views
+share; R_iˢ holds the rows of R_i of seen documents. C_jˡ (q_{l−1}, q_l) holds clusters of features,
+which the tasks share, and C_Yˡ holds clusters of labels. M (p_L, q_L) associates both kinds of
+clusters. Scores are the mean over layers of R_i¹⋯R_iˡ M_iYˡ (C_Y¹⋯C_Yˡ)ᵀ, and the threshold is ½.
+See eqs. 3–5 and 10–21. Algorithm 1 trains the layers one by one, then all together.
 
-One layer is the paper's MLS. With `pool_views` this is its MLS-T, with `pool_tasks` its MLS-V,
-with both its MLS-S.
+With one layer the model is the paper's MLS. With one layer and `pool_views` it is MLS-T, with
+`pool_tasks` it is MLS-V, and with both it is MLS-S.
 
 Departures from the paper:
-- Eq. 16 for l ≥ 2 uses all rows, also unseen ones: they share R_iˡ, and the objective requires it.
+- For l ≥ 2, eq. 16 uses all rows, also unseen ones. They share R_iˡ, and the objective requires
+  this.
 - A single layer is not fine-tuned, because fine-tuning would repeat the same updates.
 - Columns of C start at length one, so that β has the same effect in every view; the paper does not
   give a scale.
-- The start of M uses a ridge, because the inverses of step 3 may not exist, and is made positive.
-- PLSA treats weights as counts. The paper tunes α and β by "cross-validation" without details; here
-  several values are tried once, on a held-out fraction of the seen documents.
+- The start of M uses a ridge, because the inverses of step 3 may not exist. It is then made
+  positive.
+- PLSA treats weights as counts.
+- Several values of α and β are tried once, on a held-out fraction of the seen documents. The paper
+  tunes them by "cross-validation" without details.
 
 With α = 1, seen documents memorise their labels, because their rows of R are free. The F1 of unseen
-documents hardly changes from α = .01 on (`himls-figure2a`). The coupling does not fix a scale: over
-thousands of sweeps M shrinks and R grows, so the coupling vanishes at no cost and the factors do
+documents hardly changes from α = .01 on (`himls-figure2a`). The coupling does not fix a scale. Over
+thousands of sweeps M shrinks and R grows. So the coupling vanishes at no cost, and the factors do
 not converge.
 """
 
@@ -66,25 +69,27 @@ def fit(
     p, q
         Clusters of documents and of features, a number for each layer.
     alpha, beta
-        α and β; of several values the pair with the best example-based F₁ on held-out documents.
+        Values of α and β. If there are several, the pair with the best example-based F₁ on held-out
+        documents is used.
     validation_fraction
         Fraction of the seen documents that is held out to choose alpha and beta.
     pretrain
-        Sweeps for each layer.
+        Number of sweeps for each layer.
     finetune
-        Sweeps for all layers together; the last phase if there are several layers.
+        Number of sweeps for all layers together. This is the last phase if there are several
+        layers.
     start
-        R and C from `start_iter` iterations of PLSA, or at random.
+        R and C start from `start_iter` iterations of PLSA, or at random.
     start_iter
-        Iterations of PLSA for the start.
+        Number of iterations of PLSA for the start.
     columns
-        Initial Euclidean length or sum of the columns of C.
+        Columns of C start with Euclidean length one or with sum one.
     pool_tasks
-        Treat all tasks as one.
+        Treat all tasks as one task.
     pool_views
-        Put all views side by side as one.
+        Put all views side by side as one view.
     ensure_one_label
-        Give a document without a label its best one.
+        Give each document without a label its best label.
     dtype
         Precision of the matrices and factors during the fit.
 

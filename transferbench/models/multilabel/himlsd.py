@@ -3,20 +3,21 @@
     min  Σ_i Σ_j D(X_ij‖R_i M_ij C_jᵀ) + α Σ_i D(Y_i‖R_iˢ M_iY C_Yᵀ) + β Σ_i Σ_j D(M_ij‖M_iY)
     s.t. R_i = R_i¹ ⋯ R_iᴸ,  C_j = C_j¹ ⋯ C_jᴸ,  all factors ≥ 0
 
-D(A‖B) = Σ A log(A/B) − A + B. The factors, their start, the training and the prediction are those
-of HiMLS: X_ij (n_i, d_j) documents × features of task i and view j; Y_i (s_i, m) labels of its seen
-documents; R_iˡ (p_{l−1}, p_l) clusters of documents, R_iˢ the rows of R_i of seen ones; C_jˡ
-(q_{l−1}, q_l) clusters of features and C_Yˡ of labels; M (p_L, q_L) the association of both.
-Eqs. 3, 22, 23 and 32–43, Algorithm 1.
+The divergence is D(A‖B) = Σ A log(A/B) − A + B. The factors, their start, the training and the
+prediction are those of HiMLS. X_ij (n_i, d_j) holds the documents × features of task i and view j.
+Y_i (s_i, m) holds the labels of the seen documents of task i. R_iˡ (p_{l−1}, p_l) holds clusters of
+documents, and R_iˢ holds the rows of R_i of seen documents. C_jˡ (q_{l−1}, q_l) holds clusters of
+features, and C_Yˡ holds clusters of labels. M (p_L, q_L) associates both kinds of clusters. See
+eqs. 3, 22, 23 and 32–43, and Algorithm 1.
 
 Departures from the paper:
 - The update of M_ij is the exact minimiser of the auxiliary function of lemma 6, so the objective
-  cannot rise. The paper replaces log x by 1 − 1/x, which is exact for β D(M_iY‖M_ij) but lets the
-  objective of eq. 23 rise: `coupling` = paper.
-- Corrected misprints: R̃_i, seen and unseen rows, in eqs. 36 and 42; E_i of all entries one in
-  eq. 37; R_i^(1:l) Ω(l) and Ω(l) in the denominators of eqs. 40 and 41; all rows in eq. 40 for
-  l ≥ 2.
-- Those of HiMLS, see `describe himls`.
+  cannot rise. The paper replaces log x by 1 − 1/x. This is exact for β D(M_iY‖M_ij), but it lets
+  the objective of eq. 23 rise; `coupling` = paper does the same.
+- Misprints are corrected. Eqs. 36 and 42 have R̃_i, which holds seen and unseen rows. All entries of
+  E_i in eq. 37 are one. The denominators of eqs. 40 and 41 have R_i^(1:l) Ω(l) and Ω(l). Eq. 40
+  uses all rows for l ≥ 2.
+- The departures of HiMLS also apply, see `describe himls`.
 """
 
 from itertools import product
@@ -59,27 +60,29 @@ def fit(
     p, q
         Clusters of documents and of features, a number for each layer.
     alpha, beta
-        α and β; of several values the pair with the best example-based F₁ on held-out documents.
+        Values of α and β. If there are several, the pair with the best example-based F₁ on held-out
+        documents is used.
     validation_fraction
         Fraction of the seen documents that is held out to choose alpha and beta.
     pretrain
-        Sweeps for each layer.
+        Number of sweeps for each layer.
     finetune
-        Sweeps for all layers together; the last phase if there are several layers.
+        Number of sweeps for all layers together. This is the last phase if there are several
+        layers.
     coupling
-        Update of M by the exact minimiser, or by the equation of the paper.
+        Update M by the exact minimiser, or by the equation of the paper.
     start
-        R and C from `start_iter` iterations of PLSA, or at random.
+        R and C start from `start_iter` iterations of PLSA, or at random.
     start_iter
-        Iterations of PLSA for the start.
+        Number of iterations of PLSA for the start.
     columns
-        Initial Euclidean length or sum of the columns of C.
+        Columns of C start with Euclidean length one or with sum one.
     pool_tasks
-        Treat all tasks as one.
+        Treat all tasks as one task.
     pool_views
-        Put all views side by side as one.
+        Put all views side by side as one view.
     ensure_one_label
-        Give a document without a label its best one.
+        Give each document without a label its best label.
     dtype
         Precision of the matrices and factors during the fit.
 

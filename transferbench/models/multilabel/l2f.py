@@ -52,7 +52,7 @@ def fit(
     view
         The first view or all, at length one; raw: all as they are.
     ensure_one_label
-        Give a document without a label its best one.
+        Give each document without a label its best label.
 
     Returns
     -------

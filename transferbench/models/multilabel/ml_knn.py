@@ -49,9 +49,10 @@ def fit(
     s
         Smoothing.
     view
-        The first view or all side by side, at length one; raw: all as they are.
+        "first" uses the first view and "all" puts all views side by side, both with documents of
+        length one. "raw" puts all views side by side as they are.
     ensure_one_label
-        Give a document without a label its best one.
+        Give each document without a label its best label.
 
     Returns
     -------

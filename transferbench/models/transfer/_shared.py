@@ -112,7 +112,7 @@ def word_topics(
     max_iter
         Steps of EM. The authors' code of TriTL and HIDC takes 20.
     seed
-        Of the start.
+        Seed of the start.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def topics_of_words(problem: Problem, topics: int, *, seed: int) -> np.ndarray:
     topics
         Number of topics.
     seed
-        Of the start.
+        Seed of the start.
     """
     words, shares = word_topics(problem, topics, seed=seed)
     return scale_to_one(np.maximum(words * shares, LEAST_JOINT), "rows")
@@ -168,7 +168,7 @@ def fit_each_target(
         Called with one sequence of iterations of all fits; the scores of a target are zero until
         its fit begins.
     prior
-        Shares of the classes in the targets, see `class_priors`.
+        Shares of the classes in the targets; see `class_priors`.
     C
         Inverse regularisation of the logistic regression.
 
@@ -237,13 +237,13 @@ def shared_association(
     problem
         A transfer problem.
     k
-        Feature clusters.
+        Number of feature clusters.
     weight
         Weight w of the target's term.
     closeness
         α = closeness · ‖X_s‖² / m: how close the feature clusters of the domains are.
     max_iter
-        Iterations.
+        Number of iterations.
     C
         Inverse regularisation of the logistic regression that gives the start.
     start
@@ -253,11 +253,11 @@ def shared_association(
     normalize_at
         When F and G are normalised, right after their updates or after both.
     prior
-        Shares of the classes in the targets, see `class_priors`.
+        Shares of the classes in the targets; see `class_priors`.
     dtype
         Precision of the matrices and factors during the fit.
     seed
-        Of the start of F.
+        Seed of the start of F.
     watch
         Called after each iteration.
     """

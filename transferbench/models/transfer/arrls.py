@@ -64,11 +64,11 @@ def fit(
     gamma
         γ: weight of the graph.
     p
-        Neighbours in the graph.
+        Number of neighbours in the graph.
     C
         Inverse regularisation of the logistic regression.
     search
-        How nearest documents are found; "auto" is exact up to 50,000 of them.
+        How nearest documents are found; "auto" is exact up to 50,000 documents.
 
     Returns
     -------

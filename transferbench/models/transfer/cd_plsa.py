@@ -47,9 +47,9 @@ def fit(
     Parameters
     ----------
     k
-        Concepts.
+        Number of concepts.
     max_iter
-        Iterations.
+        Number of iterations.
     C
         Inverse regularisation of the logistic regression.
 

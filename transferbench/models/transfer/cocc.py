@@ -62,11 +62,11 @@ def fit(
     Parameters
     ----------
     k
-        Word clusters.
+        Number of word clusters.
     lam
         λ: weight of the labelled documents.
     max_iter
-        Iterations.
+        Number of iterations.
     C
         Inverse regularisation of the logistic regression.
     prior

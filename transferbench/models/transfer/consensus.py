@@ -1,40 +1,44 @@
-"""Consensus: decide as several methods do together, with the class shares on which they agree most.
+"""Consensus: decide by several methods together, at the class shares on which they agree most.
 
     min over shares π       ½ ((logit π_c − logit σ_c) / width)² − strength · mean_m z_m(c, π_c)
     min over classes a(i)   −Σ_i Σ_m w_m q_m(i, a(i))   s.t.  π_c n documents have a(i) = c
 
-The first is solved for each class c, with the members m graph only, DTL and CoCC; the second for
-all documents i = 1 … n of a target, with graph only, DTL and TSVM. σ are the shares of the labels.
-q_m(i, c) is the rank of document i among the n, by how much the score of class c exceeds its best
-rival's in member m, as a quantile of the normal distribution. w_m is the mean agreement z of
-member m with the other two, at the shares π.
+The method combines several models, called members. It solves the first problem for each class c;
+the members m are then graph only, DTL and CoCC. It solves the second problem for all documents
+i = 1 … n of a target; the members are then graph only, DTL and TSVM. σ are the shares of the
+labels. To get q_m(i, c), member m ranks document i among the n. The rank is by how much the score
+of class c exceeds the score of its best rival. q_m(i, c) is this rank as a quantile of the normal
+distribution. w_m is the mean agreement z of member m with the other two, at the shares π.
 
-z_m(c, p) is how well member m agrees with TSVM trained for the share p. Both name the p n documents
-that are best for class c. tanh z is the correlation at which two normal variables would exceed
-their upper p-quantiles together as often as a document is named by both (the tetrachoric
-correlation). A member that must name more documents than a class has, or fewer, cuts through a
-class, and each member cuts it differently; in the gap between two classes all members agree. The
-estimate is the mean of π_c, weighted by the exponential of minus the objective.
+z_m(c, p) measures how well member m agrees with TSVM trained for the share p. Both name the p n
+documents that are best for class c. A document is named by both in some fraction of cases. tanh z
+is the correlation at which two normal variables would exceed their upper p-quantiles together as
+often (the tetrachoric correlation). A member that must name more or fewer documents than a class
+has cuts through a class, and each member cuts it differently. In the gap between two classes all
+members agree. The estimate is the mean of π_c, weighted by the exponential of minus the objective.
 
 If shares are not given and source and target look alike, nothing needs to be transferred, and the
-linear SVM decides. They do if a logistic regression cannot tell them apart: on held-out documents
-the area under its curve of receiver operating characteristic is below `alike`. The SVM also decides
-on fewer than 20 documents, which have no shares to find.
+linear SVM decides. They look alike if a logistic regression cannot tell them apart. This is so if
+the area under its curve of receiver operating characteristic on held-out documents is below
+`alike`. The SVM also decides for a target of fewer than 20 documents, because its shares cannot be
+found.
 
 A problem may have several views, such as words, n-grams of characters and sentence embeddings. Then
-z_m(c, p) is the mean over TSVM on each view, of their agreement with the members on the first; and
-graph only and TSVM of each further view are further members of the second sum. A first view with
-negative entries has neither DTL nor CoCC.
+TSVM is trained on each view, and z_m(c, p) is the mean over these TSVM of their agreement with the
+members on the first view. In the second sum, graph only and TSVM of each further view are further
+members. If the first view has negative entries, DTL and CoCC are left out.
 
-With labelled documents of a target the members are logistic regression, graph only and TSVM on each
-view, and logistic regression on its labelled documents alone, see `labelled_members`. All train
-on the labelled documents of sources and target, with the weights of their labels. The decision is
-that of a stack (`core.stacking`), whose weights of the members and offsets of the classes are
-fitted to the labelled documents, each of which its members had not seen: five folds. Its scores are
-probabilities. Given shares replace the offsets.
+If a target has labelled documents, the members are logistic regression, graph only and TSVM on each
+view. Another member is logistic regression on the labelled documents of the target alone, see
+`labelled_members`. The other members train on the labelled documents of sources and target, with
+the weights of their labels. A stack (`core.stacking`) decides. Its weights of the members and its
+offsets of the classes are fitted to the labelled documents. For this, five folds give each labelled
+document scores of members that had not seen it. The scores of the stack are probabilities. Shares
+that are given replace the offsets.
 
-A method of this project, found with labels of tasks of the corpora of the experiment `choice`. The
-experiment `choice-settings` chooses strength, width and prior for each corpus on the others.
+This is a method of this project. It was found with labels of tasks of the corpora of the experiment
+`choice`. The experiment `choice-settings` chooses strength, width and prior for each corpus on the
+other corpora.
 """
 
 from collections.abc import Sequence
@@ -90,26 +94,26 @@ def fit(
     Parameters
     ----------
     prior
-        Shares of the classes in the targets: "agreed" as above, or see `class_priors`. With labels
-        of a target, "agreed" leaves its shares to the stack.
+        Shares of the classes in the targets. "agreed" finds them as described above; for other
+        values see `class_priors`. If a target has labels, "agreed" leaves its shares to the stack.
     strength
         Weight of the agreement.
     width
-        How far the shares may be from those of the labels, in log-odds.
+        Distance in log-odds that the shares may have from those of the labels.
     alike
         Area below which source and target look alike.
     sample
-        Documents of each domain, drawn at random, that are used to find the shares, the area and
-        the weights of a stack; labelled documents of a target are always among them.
+        Number of documents of each domain, drawn at random, that are used to find the shares, the
+        area and the weights of a stack. Labelled documents of a target are always among them.
     seed
-        Of DTL and the sample.
+        Seed of DTL and of the sample.
 
     Returns
     -------
     Fit
-        Scores (n, c) of every target, and the labels of labelled documents. A score is Σ_m w_m q_m,
-        with an offset of each class that gives it its share; or the decision value of the SVM; or,
-        with labels of the target, the probability of the stack.
+        Scores (n, c) of every target, and the labels of labelled documents. A score is Σ_m w_m q_m
+        plus an offset of each class, which gives the class its share. If the SVM decides, a score
+        is its decision value. If the target has labels, a score is the probability of the stack.
     """
     priors = class_priors(problem, "equal" if prior == "agreed" else prior, 1.0)
     equal = np.full(len(problem.classes), 1 / len(problem.classes))
@@ -158,7 +162,10 @@ def fit(
 
 
 def by_view(problem: Problem) -> list[Problem]:
-    """Return a problem of one view for each view; views after the first may have any sign."""
+    """Return a problem of one view for each view.
+
+    Entries of views after the first may have any sign.
+    """
     views = range(len(problem.domains[0].views))
     if len(views) == 1:
         return [problem]
@@ -175,9 +182,9 @@ def by_view(problem: Problem) -> list[Problem]:
 
 
 def members(problem: Problem, seed: int) -> list[np.ndarray]:
-    """Return q (n, c) of graph only and DTL for the last domain; no shares are needed.
+    """Return q (n, c) of graph only and DTL for the last domain; they need no shares.
 
-    Then follow those of graph only on each further view.
+    q of graph only on each further view follows.
     """
     first, *further = by_view(problem)
     fits = [graph_only.fit(first)]
@@ -205,19 +212,19 @@ def fit_tsvm(problem: Problem, shares: np.ndarray) -> list[Fit]:
 
 
 def labelled_members(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Return margins of members that train on labels of the last domain, too; and prior weights.
+    """Return margins of members that also train on labels of the last domain, and prior weights.
 
-    They are logistic regression on the labelled documents of the last domain alone, whose prior
-    weight is 0; and logistic regression, graph only and TSVM on each view. TSVM gets the class
-    shares (counts + 25 · shares of the sources) / (m + 25), of m labels.
+    The first member is logistic regression on the labelled documents of the last domain alone. Its
+    prior weight is 0. The other members are logistic regression, graph only and TSVM on each view.
+    TSVM gets the class shares (counts + 25 · shares of the sources) / (m + 25), of m labels.
 
     Returns
     -------
     Z
-        (K, n, c) on the last domain. Rows of labelled documents are 0, and so are the margins of
-        the first member if it knows one class only.
+        (K, n, c) margins on the last domain. Rows of labelled documents are 0. The margins of the
+        first member are also 0 if it knows one class only.
     prior
-        (K,) of sum one.
+        (K,) prior weights; they sum to one.
     """
     *sources, target = problem.domains
     counts = target.Y[target.seen].sum(axis=0)
@@ -243,9 +250,9 @@ class Stacked:
     probabilities
         (n, c) of the classes; those of labelled documents are their labels.
     held_out
-        (n, c) the same, but those of labelled documents are by members that had not seen their
-        label, and by weights that are fitted to the other folds. The members behind these weights
-        have seen it, so that labels without any signal seem to be found a little: 2 points more
+        (n, c) the same, except for labelled documents. Theirs come from members that had not seen
+        their label, with weights that are fitted to the other folds. The members behind these
+        weights have seen the label. So labels without any signal seem to be found 2 points more
         often than by full nesting, which takes three times as long.
     """
 
@@ -261,8 +268,8 @@ def stacked(problem: Problem, part: Problem) -> Stacked:
     problem
         The sources and one target with labelled documents.
     part
-        The same with fewer documents, among them all labelled ones of the target: the weights are
-        fitted on it.
+        The same problem with fewer documents, but with all labelled documents of the target. The
+        weights are fitted on it.
     """
     *sources, target = part.domains
     rows, y = np.flatnonzero(target.seen), target.Y[target.seen].argmax(axis=1)
@@ -280,7 +287,10 @@ def stacked(problem: Problem, part: Problem) -> Stacked:
 
 
 def normal_ranks(scores: np.ndarray) -> np.ndarray:
-    """Return q (n, c) of scores (n, c); scores that are all positive are compared by ratios."""
+    """Return q (n, c) of scores (n, c).
+
+    If no score is negative, scores are compared by their ratios.
+    """
     from scipy.stats import rankdata
 
     S = scores
@@ -303,7 +313,7 @@ def weighted_sum(members: Sequence[np.ndarray], shares: np.ndarray) -> np.ndarra
 
 
 def agreement(first: np.ndarray, second: np.ndarray, count: int) -> float:
-    """Return z of two rankings (n,), of which the `count` largest values are named."""
+    """Return z of two rankings (n,); each names the documents of its `count` largest values."""
     share = count / len(first)
     both = np.mean((tsvm.largest(first, count) > 0) & (tsvm.largest(second, count) > 0))
     return float(np.interp(both, share - 2 * owens_t(ndtri(share), np.exp(-Z)), Z))
@@ -318,12 +328,13 @@ class Agreed:
     shares
         (c,) of the classes.
     agreement
-        The largest correlation over the shares that are tried; of several classes the mean.
+        The largest correlation over the shares that are tried. For several classes it is the mean.
     width
-        Width of the range of shares that has nine tenths of the weight; the largest of a class.
+        Width of the range of shares that has nine tenths of the weight. For several classes it is
+        the largest.
     peaks
-        Number of local maxima of the weights, the most of a class; those below a fifth of the
-        largest weight do not count.
+        Number of local maxima of the weights. For several classes it is the largest. Maxima below a
+        fifth of the largest weight do not count.
     """
 
     shares: np.ndarray
@@ -333,7 +344,7 @@ class Agreed:
 
 
 def agreed_shares(problem: Problem, strength: float, width: float, seed: int) -> Agreed:
-    """Return the shares of the classes in the last domain, and how sure they are."""
+    """Return the shares of the classes in the last domain, with measures of their certainty."""
     c, n = len(problem.classes), len(problem.domains[-1].seen)
     fits = [graph_only.fit(problem)]
     if not problem.domains[-1].signed:
@@ -375,8 +386,8 @@ def agreed_shares(problem: Problem, strength: float, width: float, seed: int) ->
 def area(problem: Problem, seed: int) -> float:
     """Return the area under the ROC curve of a classifier of the last domain against the others.
 
-    It is the mean over two halves of the documents, each scored by a logistic regression trained on
-    the other half; 1 if there are too few documents.
+    It is the mean over two halves of the documents. A logistic regression trained on one half
+    scores the other. If there are too few documents, the area is 1.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import StratifiedKFold, cross_val_score
@@ -394,8 +405,8 @@ def area(problem: Problem, seed: int) -> float:
 def sampled(problem: Problem, size: int, seed: int) -> Problem:
     """Return the problem with `size` documents of each domain, drawn at random, or all.
 
-    If fewer than FEW documents of a labelled class are drawn, FEW of it are added; and so are all
-    labelled documents of a target.
+    If fewer than FEW documents of a labelled class are drawn, FEW documents of this class are
+    added. All labelled documents of a target are added, too.
     """
     rng = np.random.default_rng(seed)
 

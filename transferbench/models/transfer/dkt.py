@@ -47,11 +47,11 @@ def fit(
     Parameters
     ----------
     k
-        Feature clusters.
+        Number of feature clusters.
     alpha
         Weight of their similarity.
     max_iter
-        Iterations.
+        Number of iterations.
     C
         Inverse regularisation of the logistic regression whose probabilities are the start of G_t.
     start_features
@@ -59,7 +59,7 @@ def fit(
     normalize_at
         When F and G are normalised, right after their updates or after both.
     prior
-        Shares of the classes in the targets, see `class_priors`.
+        Shares of the classes in the targets; see `class_priors`.
     dtype
         Precision of the matrices and factors during the fit.
 

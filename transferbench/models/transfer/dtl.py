@@ -3,31 +3,32 @@
     min  Σ_τ ‖X_τ − [U, U_τ] [H₁; H₂] V_τᵀ‖²
     s.t. U, U_τ, H, V_τ ≥ 0,  columns of [U, U_τ] and rows of V_τ sum to one,  V_τ = Y_τ in sources
 
-X_τ (m, n_τ) features × documents of domain τ, divided by the sum of its entries; U (m, κ) feature
-clusters common to all domains; U_τ (m, k − κ) those of one domain; H = [H₁; H₂] (k, c) their
-association with the classes, shared; V_τ (n_τ, c) document classes, whose argmax is the decision.
-Eqs. 4.7–4.13. Algorithm 1: for each domain in turn U_τ, U, V_τ and H are updated, each of the first
-three normalised right after its update (normalize_at = "update"). "domain" is another reading: they
-are normalised after all four. With several targets, all targets share U and H (DTL₁ of the MRTL
-paper), or with pool_tasks = false each is fitted alone with the sources (DTL₀).
+X_τ (m, n_τ) holds the features × documents of domain τ, divided by the sum of its entries.
+U (m, κ) holds the feature clusters common to all domains, and U_τ (m, k − κ) those of one domain.
+H = [H₁; H₂] (k, c) associates them with the classes, and all domains share it. V_τ (n_τ, c) holds
+the classes of documents; the argmax of a row is the decision. See eqs. 4.7–4.13. Algorithm 1 takes
+the domains in turn. For each one it updates U_τ, U, V_τ and H, and normalises each of the first
+three right after its update (normalize_at = "update"). "domain" is another reading: it normalises
+them after all four updates. If there are several targets, all of them share U and H (DTL₁ of the
+MRTL paper). With pool_tasks = false, each target is fitted alone with the sources (DTL₀).
 
-An extension of the paper: a labelled document of a target has a fixed row of V_τ, its label.
-Weights of labels only enter the regression that gives the start.
+An extension of the paper: if a document of a target has a label, its row of V_τ is fixed at this
+label. Weights of labels enter only the regression that gives the start.
 
-Departures from the paper: V_t starts at the probabilities of logistic regression. Its decisions
-contain zeros, which multiplicative updates cannot change.
+Departures from the paper: V_t starts at the probabilities of logistic regression. The decisions of
+that regression contain zeros, which multiplicative updates cannot change.
 
 U, U_τ and H start at random positive values, as the paper says. start_features = "plsa" is another
-start, that of the published code of related methods: [U, U_τ] at P(topic | word) of PLSA on the
-documents of all domains, as in MTrick's code, after 20 steps of EM, as in TriTL's, and H at 1/c, as
-in both. The first κ topics are U. This start is a reading of the MRTL paper, which compares with
-DTL and states no start; `mrtl-table2` has both.
+start, taken from the published code of related methods. Then [U, U_τ] starts at P(topic | word) of
+PLSA on the documents of all domains, as in MTrick's code. PLSA takes 20 steps of EM, as in TriTL's
+code. H starts at 1/c, as in both. The first κ topics are U. This start is a reading of the MRTL
+paper, which compares with DTL and states no start. The experiment `mrtl-table2` has both starts.
 
 normalize_U = "rows" is another reading: rows of U and of U_τ sum to one, in place of their columns.
-It contradicts eq. 4.8 and line 6 of Algorithm 1, and the objective may then rise, more so with
-normalize_at = "domain".
+It contradicts eq. 4.8 and line 6 of Algorithm 1. The objective may then rise, and it rises more
+with normalize_at = "domain".
 
-Unless prior is "equal", columns of V_t are scaled to the shares of the classes before its rows are
+If prior is not "equal", columns of V_t are scaled to the shares of the classes before its rows are
 scaled to one, as in a step of Sinkhorn. This is not in the paper, and the objective may rise.
 """
 
@@ -71,25 +72,25 @@ def fit(
     Parameters
     ----------
     k
-        Feature clusters.
+        Number of feature clusters.
     kappa
         κ: how many of the k feature clusters are common to all domains.
     max_iter
-        Iterations.
+        Number of iterations.
     C
         Inverse regularisation of the logistic regression that gives the start.
     start
-        V starts at the probabilities or the decisions of that regression.
+        V starts at the probabilities or at the decisions of that regression.
     start_features
-        Start of U and U_τ, topics of PLSA or random; see the module's docstring.
+        Start of U and U_τ: topics of PLSA, or random values; see the module's docstring.
     normalize_U
-        What sums to one in U and U_τ.
+        The columns or the rows of U and U_τ sum to one.
     normalize_at
         When U and V are normalised; see the module's docstring.
     pool_tasks
-        Fit all targets at once.
+        Fit all targets at once; otherwise fit each target alone with the sources.
     prior
-        Shares of the classes in the targets, see `class_priors`.
+        Shares of the classes in the targets; see `class_priors`.
     dtype
         Precision of the matrices and factors during the fit.
 

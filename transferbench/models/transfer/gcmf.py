@@ -3,41 +3,44 @@
     min  Σ_π ‖X_π − U_π H V_πᵀ‖² + λ tr(U_πᵀ (D^u_π − W^u_π) U_π) + γ tr(V_πᵀ (D^v_π − W^v_π) V_π)
     s.t. U, H, V ≥ 0,  columns of U_π and V_π sum to one,  V_s ≡ Y_s (scaled in the same way)
 
-X_π (m, n_π) features × documents of domain π, divided by its Frobenius norm; U_π (m, k) feature
-clusters; H (k, c) their association with the classes, shared by all domains; V_π (n_π, c) document
-classes, whose argmax is the decision. W^u, W^v: cosine graphs of the p nearest features and
-documents within a domain, with degrees D. Eqs. 3–10. Algorithm 1: for each domain in turn U_π, V_π
-and H are updated, then U_π and V_π normalised (normalize_at = "domain"). "update" is another
-reading: each is normalised right after its own update. Any number of sources and targets.
+X_π (m, n_π) holds the features × documents of domain π, divided by its Frobenius norm. U_π (m, k)
+holds feature clusters. H (k, c) associates them with the classes, and all domains share it.
+V_π (n_π, c) holds the classes of documents; the argmax of a row is the decision. W^u and W^v are
+cosine graphs of the p nearest features and documents within a domain, with degrees D. See
+eqs. 3–10. Algorithm 1 takes the domains in turn. For each one it updates U_π, V_π and H, then it
+normalises U_π and V_π (normalize_at = "domain"). "update" is another reading: it normalises each
+factor right after its own update. There may be any number of sources and targets.
 
-The objective may rise, against Theorem 1: no update raises it, but the scaling of columns after it
-may. On rec vs sci (`gtl/rec-vs-sci`, one seed, float64) it is least at iteration 70 and rises in
-430 of 499 steps, by .015 per cent in all (float32: also least at 70); accuracy is 98.0 at 70, 97.9
-at 100 and 24.9 at 500. stop = "objective" is a reading that returns the scores of the iteration
-with the least objective.
+The objective may rise, which contradicts Theorem 1. No update raises it, but the scaling of columns
+after an update may. On rec vs sci (`gtl/rec-vs-sci`, one seed, float64) it is least at iteration
+70. It rises in 430 of 499 steps, by .015 per cent in all. In float32 it is also least at 70.
+Accuracy is 98.0 at iteration 70, 97.9 at 100 and 24.9 at 500. stop = "objective" is a reading that
+returns the scores of the iteration with the least objective.
 
-On people vs places accuracy falls from 65 at iteration 70 to 47 at 300. So details decide about
-the accuracy at iteration 100. It is 62.2 as in Algorithm 1. It is 60.3 if U_π is scaled right after
-its update; the time at which V_π is scaled does not matter. It is 60.7 with (W + Wᵀ)/2 as the
-graphs, and 63.0 if the labels V_s are not scaled.
+On people vs places accuracy falls from 65 at iteration 70 to 47 at iteration 300. Small details
+therefore decide its value at iteration 100. Algorithm 1 gives 62.2. Scaling U_π right after its
+update gives 60.3; the time at which V_π is scaled does not matter. The graphs (W + Wᵀ)/2 give 60.7.
+Labels V_s that are not scaled give 63.0.
 
 Departures from the paper:
-- V_t starts at the probabilities of logistic regression. Its decisions contain zeros, which
-  multiplicative updates cannot change.
+- V_t starts at the probabilities of logistic regression. The decisions of that regression contain
+  zeros, which multiplicative updates cannot change.
 - U_π has no row for a feature that does not occur in domain π. The numerator of eq. 8 would be zero
-  there, and the row zero after the first update.
+  there, and the row would be zero after the first update.
 - The reported objective omits the document-graph term of a source, which is constant.
-- H is not rescaled when U_π is normalised (nor in the paper): H is shared, so one scaling cannot
-  fit every domain.
+- H is not rescaled when U_π is normalised; the paper does not rescale it, either. H is shared, so
+  one scaling cannot fit every domain.
 
-An extension of the paper: a labelled document of a target has a fixed row of V_t: its label,
-divided by the expected size of the class as in `label_factors`. So it weighs as much as a mean
-document of its class. Weights of labels only enter the regression that gives the start.
+An extension of the paper: if a document of a target has a label, its row of V_t is fixed. The row
+is the label, divided by the expected size of the class as in `label_factors`. So the document
+weighs as much as a mean document of its class. Weights of labels enter only the regression that
+gives the start.
 
-Columns of V that sum to one assume classes of about equal size in the target. Unless prior is
-"equal", decisions have the shares of the classes: in each iteration rows of V_t are changed so that
-their argmax has these shares, before columns are scaled to one, and at the end columns are scaled
-so that it has them again (`core.priors`). This is not in the paper, and the objective may rise.
+Columns of V that sum to one assume classes of about equal size in the target. If prior is not
+"equal", the decisions have the shares of the classes instead. In each iteration, rows of V_t are
+changed so that their argmax has these shares; then columns are scaled to one. At the end, columns
+are scaled so that the argmax has these shares again (`core.priors`). This is not in the paper, and
+the objective may rise.
 """
 
 from dataclasses import replace
@@ -82,19 +85,19 @@ def fit(
     Parameters
     ----------
     k
-        Feature clusters.
+        Number of feature clusters.
     p
-        Neighbours in the graphs.
+        Number of neighbours in the graphs.
     lam
         λ: weight of the feature graphs.
     gamma
         γ: weight of the document graphs.
     max_iter
-        Iterations.
+        Number of iterations.
     C
         Inverse regularisation of the logistic regression.
     start
-        V_t starts at the probabilities or the decisions of that regression.
+        V_t starts at the probabilities or at the decisions of that regression.
     scale
         Divide X by its Frobenius norm, by its sum, or by nothing.
     normalize
@@ -102,13 +105,15 @@ def fit(
     normalize_at
         When V is normalised; see the module's docstring.
     neighbours
-        Where the p nearest are sought: in the domain, or in all; only those in the domain count.
+        Search the p nearest in the domain, or in all domains; only those in the domain count.
     search
-        How nearest documents are found; "auto" is exact up to 50,000. Features: always exact.
+        How nearest documents are found; "auto" is exact up to 50,000 documents. The search of
+        features is always exact.
     prior
-        Shares of the classes in the targets, see `class_priors`.
+        Shares of the classes in the targets; see `class_priors`.
     stop
-        Return the scores of the last iteration ("fixed") or of the one with the least objective.
+        Return the scores of the last iteration ("fixed") or of the iteration with the least
+        objective ("objective").
     dtype
         Precision of the matrices and factors during the fit.
 

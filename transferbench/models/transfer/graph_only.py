@@ -43,17 +43,17 @@ def fit(
     Parameters
     ----------
     p
-        Neighbours in the graph.
+        Number of neighbours in the graph.
     alpha
         α: weight of the graph.
     max_iter
-        Iterations.
+        Number of iterations.
     C
         Inverse regularisation of the logistic regression.
     search
-        How nearest documents are found; "auto" is exact up to 50,000 of them.
+        How nearest documents are found; "auto" is exact up to 50,000 documents.
     prior
-        Shares of the classes in the targets, see `class_priors`.
+        Shares of the classes in the targets; see `class_priors`.
 
     Returns
     -------

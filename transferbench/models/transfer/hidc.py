@@ -82,7 +82,7 @@ def fit(
     k1, k2, k3
         Identical, homogeneous and distinct concepts; a kind without concepts is left out.
     max_iter
-        Iterations.
+        Number of iterations.
     C
         Inverse regularisation of the logistic regression.
 

@@ -51,7 +51,7 @@ def fit(
     folds
         Number of folds.
     seed
-        Of the folds and of the other model.
+        Seed of the folds and of the other model.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def _folds(domain: Domain, folds: int, seed: int) -> np.ndarray:
     folds
         Number of folds.
     seed
-        Of the direction.
+        Seed of the direction.
     """
     direction = np.random.default_rng(seed).standard_normal(domain.X.shape[1])
     order = np.lexsort([domain.X @ direction, domain.seen])

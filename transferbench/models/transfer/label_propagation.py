@@ -40,13 +40,13 @@ def fit(
     Parameters
     ----------
     p
-        Neighbours in the graph.
+        Number of neighbours in the graph.
     alpha
         α: weight of the graph.
     max_iter
-        Iterations.
+        Number of iterations.
     search
-        How nearest documents are found; "auto" is exact up to 50,000 of them.
+        How nearest documents are found; "auto" is exact up to 50,000 documents.
 
     Returns
     -------

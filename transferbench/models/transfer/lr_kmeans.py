@@ -31,7 +31,7 @@ def fit(
     max_iter
         Iterations of k-means.
     prior
-        Shares of the classes in the targets, see `class_priors`.
+        Shares of the classes in the targets; see `class_priors`.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def _constrained(
     shares
         (c,) shares of the classes among the documents, None if free.
     max_iter
-        Iterations.
+        Number of iterations.
 
     Returns
     -------

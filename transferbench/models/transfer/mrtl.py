@@ -4,31 +4,36 @@
               + λ ‖X_p − [Uᵖ, U_tᵖ] [Θ_μ; Θ_σ] V_pᵀ‖²
     s.t. all factors ≥ 0,  columns of every U and rows of V_p sum to one
 
-X (m, n) features × documents of target p or source s, divided by the sum of its entries; Uᵖ (m, k₁)
-feature clusters that target p shares with the sources; U_tᵖ and U_sᵖ (m, k₂ − k₁) those of the
-target and of a source; Θ (k, c) associations with the classes: with index p of one target and the
-sources, Θ_μ and Θ_σ shared by all targets; V_p (n_p, c) document classes, whose argmax is the
-decision. Eqs. 19–23. Algorithm 1: for each target p in turn U_tᵖ, U_sᵖ, Uᵖ, Θ_μᵖ, Θ_tᵖ, Θ_sᵖ and
-V_p are updated, then every U and V_p normalised (normalize_at = "domain"); Θ_μ and Θ_σ follow last.
+X (m, n) holds the features × documents of target p or of source s, divided by the sum of its
+entries. Uᵖ (m, k₁) holds the feature clusters that target p shares with the sources. U_tᵖ and U_sᵖ
+(m, k₂ − k₁) hold those of the target and of a source. Each Θ (k, c) associates clusters with the
+classes. A Θ with index p belongs to one target and the sources; all targets share Θ_μ and Θ_σ.
+V_p (n_p, c) holds the classes of documents; the argmax of a row is the decision. See eqs. 19–23.
+Algorithm 1 takes the targets p in turn. For each one it updates U_tᵖ, U_sᵖ, Uᵖ, Θ_μᵖ, Θ_tᵖ, Θ_sᵖ
+and V_p, then it normalises every U and V_p (normalize_at = "domain"). It updates Θ_μ and Θ_σ last.
 
-Other readings: rows of every U sum to one (normalize_U = "rows"), as Section 2 describes U, but
-against eq. 22; each factor is normalised right after its own update (normalize_at = "update"),
-against Algorithm 1. With rows the objective may rise, more so if U is scaled later.
+There are two other readings. With normalize_U = "rows", rows of every U sum to one. Section 2
+describes U in this way, but eq. 22 contradicts it. With normalize_at = "update", each factor is
+normalised right after its own update. Algorithm 1 contradicts this. With normalize_U = "rows" the
+objective may rise, and it rises more if U is scaled later.
 
-Departures from the paper: the second part of V's numerator has the factor λ, which the objective
-requires and eq. 21 omits; V starts at the probabilities of logistic regression; several sources are
-allowed. The paper does not say how X is normalised; here it is as in DTL, on which MRTL is based.
+Departures from the paper:
+- The second part of V's numerator has the factor λ. The objective requires it, and eq. 21 omits it.
+- V starts at the probabilities of logistic regression.
+- Several sources are allowed.
+- X is normalised as in DTL, on which MRTL is based. The paper does not say how.
 
 The paper does not say where U and Θ start. Here they start at random positive values.
-start_features = "plsa" is another reading, the start of the published code of related methods:
-every [U, U_t] and [U, U_s] at P(topic | word) of PLSA on the documents of all domains, as in
-MTrick's code, after 20 steps of EM, as in TriTL's, and every Θ at 1/c, as in both. The first k₁
-topics are common, the others of one domain. `mrtl-table2` has both starts.
+start_features = "plsa" is another reading, taken from the published code of related methods. Then
+every [U, U_t] and [U, U_s] starts at P(topic | word) of PLSA on the documents of all domains, as in
+MTrick's code. PLSA takes 20 steps of EM, as in TriTL's code. Every Θ starts at 1/c, as in both. The
+first k₁ topics are common, and the others belong to one domain. The experiment `mrtl-table2` has
+both starts.
 
-An extension of the paper: a labelled document of a target has a fixed row of V_p, its label.
-Weights of labels only enter the regression that gives the start.
+An extension of the paper: if a document of a target has a label, its row of V_p is fixed at this
+label. Weights of labels enter only the regression that gives the start.
 
-Unless prior is "equal", columns of V_p are scaled to the shares of the classes before its rows are
+If prior is not "equal", columns of V_p are scaled to the shares of the classes before its rows are
 scaled to one, as in a step of Sinkhorn. This is not in the paper, and the objective may rise.
 """
 
@@ -71,25 +76,25 @@ def fit(
     Parameters
     ----------
     k1
-        Common feature clusters.
+        Number of common feature clusters.
     k2
-        All feature clusters of a domain.
+        Number of all feature clusters of a domain.
     lam
         λ: weight of the relatedness of the targets.
     normalize_U
-        What sums to one in every U.
+        The columns or the rows of every U sum to one.
     normalize_at
         When U and V are normalised; see the module's docstring.
     max_iter
-        Iterations.
+        Number of iterations.
     C
         Inverse regularisation of the logistic regression that gives the start.
     start
-        V starts at the probabilities or the decisions of that regression.
+        V starts at the probabilities or at the decisions of that regression.
     start_features
-        Start of every U, topics of PLSA or random; see the module's docstring.
+        Start of every U: topics of PLSA, or random values; see the module's docstring.
     prior
-        Shares of the classes in the targets, see `class_priors`.
+        Shares of the classes in the targets; see `class_priors`.
     dtype
         Precision of the matrices and factors during the fit.
 

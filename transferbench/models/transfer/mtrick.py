@@ -3,29 +3,31 @@
     min  ‖X_s − F_s S G_sᵀ‖² + α ‖G_s − Y_s‖² + β ‖X_t − F_t S G_tᵀ‖²
     s.t. F, S, G ≥ 0,  rows of F_s, F_t, G_s, G_t sum to one
 
-X_π (m, n_π) features × documents, divided by the sum of its entries; F_π (m, k) feature clusters;
-S (k, c) their association with the classes, shared by the domains; G_π (n_π, c) document classes,
-whose argmax is the decision. With several targets each is fitted alone with the sources.
+X_π (m, n_π) holds features × documents, divided by the sum of its entries. F_π (m, k) holds feature
+clusters. S (k, c) associates them with the classes, and the domains share it. G_π (n_π, c) holds
+the classes of documents; the argmax of a row is the decision. If there are several targets, each
+one is fitted alone with the sources.
 
-Reconstructed without access to the paper, from the authors' published code: β = 1.5, k = 50 and 100
-iterations; F_s = F_t = P(cluster | word) of PLSA on the documents of both domains (50 steps) and
-S = 1/c as the start; updates in the order F_s, G_s, F_t, G_t, S, where each F and G is normalised
-at once and its rows of zeros become uniform.
+The paper was not available, so the model is reconstructed from the authors' published code. The
+code has β = 1.5, k = 50 and 100 iterations. F_s and F_t start at P(cluster | word) of PLSA on the
+documents of both domains (50 steps), and S starts at 1/c. The order of updates is F_s, G_s, F_t,
+G_t, S. Each F and G is normalised right after its update, and its rows of zeros become uniform.
 
 Departures from that code:
-- G_s is fixed at Y_s. There it starts at Y_s, and multiplicative updates do not change it, because
-  zeros stay zero and rows sum to one; α therefore has no effect.
+- G_s is fixed at Y_s. In the code it starts at Y_s. Multiplicative updates do not change it there,
+  because zeros stay zero and rows sum to one. So α has no effect.
 - All iterations are done; the code stops when the objective changes by less than 1e-11.
 - Logistic regression has an intercept, and PLSA does not stop early.
 
-Scaling after an update may raise the objective: in 500 iterations on rec vs sci (`gtl/rec-vs-sci`)
-and people vs places it rises in 278 and 317 of 499 steps (one seed, float64), to .001 and .018 per
-cent above its least, at iterations 298 and 31. Accuracy stays.
+Scaling after an update may raise the objective. In 500 iterations on rec vs sci (`gtl/rec-vs-sci`)
+and on people vs places it rises in 278 and in 317 of 499 steps (one seed, float64). It ends .001
+and .018 per cent above its least values, which it has at iterations 298 and 31. Accuracy does not
+change.
 
-An extension of the paper: a labelled document of a target has a fixed row of G_t, its label.
-Weights of labels only enter the regression that gives the start.
+An extension of the paper: if a document of a target has a label, its row of G_t is fixed at this
+label. Weights of labels enter only the regression that gives the start.
 
-Unless prior is "equal", columns of G_t are scaled to the shares of the classes before its rows are
+If prior is not "equal", columns of G_t are scaled to the shares of the classes before its rows are
 scaled to one, as in a step of Sinkhorn. This is neither in the paper nor in the code, and the
 objective may rise.
 """
@@ -56,21 +58,21 @@ def fit(
     Parameters
     ----------
     k
-        Feature clusters.
+        Number of feature clusters.
     beta
         β: weight of the target's term.
     max_iter
-        Iterations.
+        Number of iterations.
     C
         Inverse regularisation of the logistic regression that gives the start.
     start
-        G_t starts at the probabilities or the decisions of that regression.
+        G_t starts at the probabilities or at the decisions of that regression.
     start_features
-        Start of F, topics of PLSA or random.
+        Start of F: topics of PLSA, or random values.
     normalize_at
-        When F and G are normalised, right after their updates or after both.
+        F and G are normalised right after their own updates, or after both updates.
     prior
-        Shares of the classes in the targets, see `class_priors`.
+        Shares of the classes in the targets; see `class_priors`.
     dtype
         Precision of the matrices and factors during the fit.
 

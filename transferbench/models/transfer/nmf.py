@@ -23,7 +23,7 @@ def fit(problem: Problem, *, max_iter: Count = 200, seed: int) -> Fit:
     Parameters
     ----------
     max_iter
-        Iterations.
+        Number of iterations.
 
     Returns
     -------

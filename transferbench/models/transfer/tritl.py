@@ -3,34 +3,36 @@
     min  Σ_τ ‖X_τ − [F¹, F²_τ, F³_τ] [S¹; S²; S³_τ] G_τᵀ‖²
     s.t. F, S, G ≥ 0,  columns of F and rows of G_τ sum to one,  G_τ = Y_τ in sources
 
-X_τ (m, n_τ) features × documents of domain τ, scaled (see below). Concepts (feature clusters) are
-of three kinds. Identical: F¹ (m, k₁) and its association S¹ (k₁, c) are shared by all domains.
-Alike: F²_τ (m, k₂) is of one domain, its association S² (k₂, c) is shared. Distinct: F³_τ (m, k₃)
-and S³_τ (k₃, c) are of one domain. G_τ (n_τ, c) document classes, whose argmax is the decision.
-With several targets, all targets share F¹, S¹ and S² (TriTL₁ of the MRTL paper), or with
-pool_tasks = false each is fitted alone with the sources (TriTL₀).
+X_τ (m, n_τ) holds the features × documents of domain τ, scaled as described below. There are three
+kinds of concepts (feature clusters). All domains share the identical concepts F¹ (m, k₁) and their
+association S¹ (k₁, c) with the classes. Alike concepts F²_τ (m, k₂) belong to one domain, and all
+domains share their association S² (k₂, c). Distinct concepts F³_τ (m, k₃) and their association
+S³_τ (k₃, c) belong to one domain. G_τ (n_τ, c) holds the classes of documents; the argmax of a row
+is the decision. If there are several targets, all of them share F¹, S¹ and S² (TriTL₁ of the MRTL
+paper). With pool_tasks = false, each target is fitted alone with the sources (TriTL₀).
 
-Reconstructed without access to the paper, from the authors' published code: k₁ = k₂ = 20, k₃ = 10,
-100 iterations and this form, "authors":
+The paper was not available, so the model is reconstructed from the authors' published code. The
+code has k₁ = k₂ = 20, k₃ = 10 and 100 iterations. Its form is "authors":
 
-- every document is scaled to sum one, in place of X as a whole;
-- F¹ and F² start at P(word | topic) of PLSA on the documents of all domains (20 steps), F³ and S
-  uniform, and G_τ of a target at (P + 1/c) / 2 with P of logistic regression; equal columns of F³
-  stay equal, so the k₃ distinct concepts are one;
-- every factor is updated from the values of the last iteration, then all are normalised. Unlike
+- Every document is scaled to sum one. X as a whole is not scaled.
+- F¹ and F² start at P(word | topic) of PLSA on the documents of all domains (20 steps). F³ and S
+  start uniform. G_τ of a target starts at (P + 1/c) / 2, where P is from logistic regression. Equal
+  columns of F³ stay equal, so the k₃ distinct concepts are one.
+- Every factor is updated from the values of the last iteration, then all are normalised. Unlike
   updates in turn, this may increase the objective.
 
-The published code starts G_τ at random and has the start above as a comment; PLSA does not stop
-early here.
+The published code starts G_τ at random, and has the start above as a comment. Here PLSA does not
+stop early.
 
-The form "alternating" is the usual one of such models: X divided by its sum, random F and S,
-G_τ = P, and updates in turn, domain by domain. With start_features = "plsa" it starts all F at
-P(topic | word) of PLSA, as MTrick's code does, after the 20 steps above, and all S at 1/c; the
-topics are F¹, F²_τ and F³_τ in this order. The authors' form does not depend on start_features. The
-experiment mrtl-table2 has all three. With rows of F that sum to one the objective may rise.
+The form "alternating" is the usual one of such models. X is divided by its sum, F and S start at
+random, G_τ starts at P, and updates follow in turn, domain by domain. With start_features = "plsa"
+all F start at P(topic | word) of PLSA, as in MTrick's code, after the 20 steps above. All S then
+start at 1/c, and the topics are F¹, F²_τ and F³_τ in this order. The authors' form does not depend
+on start_features. The experiment mrtl-table2 has all three. If rows of F sum to one, the objective
+may rise.
 
-An extension of the paper: a labelled document of a target has a fixed row of G_τ, its label.
-Weights of labels only enter the regression that gives the start.
+An extension of the paper: if a document of a target has a label, its row of G_τ is fixed at this
+label. Weights of labels enter only the regression that gives the start.
 """
 
 from typing import Literal
@@ -76,25 +78,26 @@ def fit(
     Parameters
     ----------
     k1, k2, k3
-        Identical, alike and distinct concepts.
+        Numbers of identical, alike and distinct concepts.
     max_iter
-        Iterations.
+        Number of iterations.
     C
         Inverse regularisation of the logistic regression that gives the start.
     start
-        G (P in the authors' form) starts at the probabilities or the decisions of that regression.
+        Start of G: the probabilities or the decisions of that regression. In the authors' form they
+        are P.
     start_features
-        Start of F in the alternating form, topics of PLSA or random; see the module's docstring.
-        The authors' form has its own.
+        Start of F in the alternating form: topics of PLSA, or random values; see the module's
+        docstring. The authors' form has its own start.
     form
-        Scale of X, start and order of updates, see the module's docstring.
+        Scale of X, start and order of updates; see the module's docstring.
     normalize_F
-        What sums to one in every F.
+        The columns or the rows of every F sum to one.
     normalize_at
-        When F and G are normalised in the alternating form, right after their updates or after
-        those of a domain; the authors' form updates all factors, then normalises all.
+        The alternating form normalises F and G right after their own updates, or after all updates
+        of a domain. The authors' form updates all factors, then normalises all.
     pool_tasks
-        Fit all targets at once.
+        Fit all targets at once; otherwise fit each target alone with the sources.
     dtype
         Precision of the matrices and factors during the fit.
 
