@@ -1,4 +1,4 @@
-"""HiMLS and HiMLSD: start of the layers, Algorithm 1, choice of α and β."""
+"""Functions of HiMLS and HiMLSD: start of the layers, Algorithm 1, choice of α and β."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ class LayerPlan:
         return R, [self.start_C(X, self.q[level], j) for j, X in enumerate(views)]
 
     def start_C(self, X: Matrix, q: int, view: int) -> np.ndarray:
-        """Return C (d, q) for X (n, d), with scaled columns; random starts differ by view."""
+        """Return C (d, q) for X (n, d), with scaled columns; each view has its own random start."""
         xp = namespace(X)
         if self.start == "random":
             C = xp.asarray(self._random(X.shape[1], q, X.dtype, stream=1 + view))
@@ -153,7 +153,9 @@ class Documents:
 def first_layer_data(
     documents: Documents, seen: np.ndarray, alpha: float
 ) -> tuple[Data, np.ndarray]:
-    """Return the data of the first layer, and the order of its rows: in each task seen rows first.
+    """Return the data of the first layer, and the order of its rows.
+
+    In each task the seen rows come first.
 
     Parameters
     ----------
@@ -182,7 +184,8 @@ def _slices(sizes: list[int]) -> tuple[slice, ...]:
 def start_M(R: np.ndarray, X: Matrix, C: np.ndarray) -> np.ndarray:
     """Return a positive M (p, q) near the least squares solution of X ≈ R M Cᵀ.
 
-    This is step 3 of Algorithm 1 with a ridge: with more clusters than labels, CᵀC has no inverse.
+    This is step 3 of Algorithm 1 with a ridge. If there are more clusters than labels, CᵀC has no
+    inverse.
     """
     xp = namespace(R)
 
@@ -227,7 +230,7 @@ def train(
     start: tuple[np.ndarray, list[np.ndarray]],
     on_sweep: OnSweep | None = None,
 ) -> np.ndarray:
-    """Run Algorithm 1 with the labels of the rows that are seen; return scores (n, m).
+    """Run Algorithm 1 with the labels of the seen rows; return scores (n, m).
 
     Parameters
     ----------
@@ -244,7 +247,8 @@ def train(
     start
         R (n, p) and C of each view, for the first layer.
     on_sweep
-        Called after each sweep of the last phase: fine-tuning, or pre-training of a single layer.
+        Called after each sweep of the last phase. This is fine-tuning, or the pre-training of a
+        single layer.
     """
     alpha, beta = weights
     data, order = first_layer_data(documents, seen, alpha)
@@ -287,7 +291,7 @@ def _trained_scores(
     weights: tuple[float, float],
     start: tuple[np.ndarray, list[np.ndarray]],
 ) -> np.ndarray:
-    """Return the scores of `train`, shared by runs that differ only in `ensure_one_label`."""
+    """Return the scores of `train`; runs that differ only in `ensure_one_label` share them."""
     return train(documents, seen, loss, plan, weights, start)
 
 
@@ -308,13 +312,13 @@ def fit_stack(
     problem
         The problem.
     documents
-        Those of the problem.
+        Documents of the problem.
     loss
         Least squares or divergence.
     plan
         Sizes and sweeps of the layers.
     weights
-        Pairs (α, β); the one with the best example-based F₁ on the validation rows is used.
+        Pairs (α, β); the pair with the best example-based F₁ on the validation rows is used.
     validation_fraction
         Fraction of the seen rows that are held out to choose the pair.
     ensure_one_label

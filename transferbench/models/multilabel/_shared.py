@@ -1,4 +1,4 @@
-"""Shared by the multi-label models: choice of a setting by the F₁ of held-out documents."""
+"""Functions that multi-label models share: choice of a setting by the F₁ of held-out documents."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -28,9 +28,9 @@ def best_setting(
     Parameters
     ----------
     settings
-        The settings to choose from; a single one is returned without a trial.
+        The settings to choose from; a single setting is returned without a trial.
     predict
-        predict(setting, train_mask) returns scores (n, m); it may use only the labels of the rows
+        predict(setting, train_mask) returns scores (n, m). It may use only the labels of the rows
         in train_mask (n,). It is called for all settings of a fold before the next fold.
     Y
         (n, m) 0/1 labels.
@@ -59,16 +59,16 @@ def tuned_fit(
 ) -> Fit:
     """Return the scores of the setting that cross-validation chooses, trained on all seen rows.
 
-    The seen rows are divided at random, always alike, into `FOLDS` folds.
+    The seen rows are divided at random into `FOLDS` folds; the division is always the same.
 
     Parameters
     ----------
     problem
         The problem.
     settings
-        The settings to choose from; a single one is used without cross-validation.
+        The settings to choose from; a single setting is used without cross-validation.
     predict
-        predict(setting, Y, train_mask) returns scores (n, m) of all documents; Y (n, m) is zero
+        predict(setting, Y, train_mask) returns scores (n, m) of all documents. Y (n, m) is zero
         outside train_mask (n,).
     ensure_one_label
         Give each document without a label its best label.
@@ -76,7 +76,8 @@ def tuned_fit(
     Raises
     ------
     ValueError
-        For fewer than two labelled rows, or two a fold.
+        If there are fewer than two labelled rows. If there are several settings, at least two
+        labelled rows for each fold are needed.
     """
     Y, seen = stack_labels(problem)
     if seen.sum() < 2:

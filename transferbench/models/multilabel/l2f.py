@@ -3,17 +3,19 @@
     min over W_1 … W_V  Σ_v { (1/n)‖F_v^s − Y‖² + γ‖W_v‖² + λ ½ Σ_kl A_kl ‖w_vk − w_vl‖² }
                         + (μ/N) Σ_{v<w} ‖F_v − F_w‖²,   F_v = X_v W_v
 
-X_v (N, d_v) documents of all domains in view v, minus the mean of the labelled ones; W_v (d_v, m) a
-linear classifier for each label, w_vk its columns; F_v^s (n, m) the rows of the labelled documents;
-Y (n, m) their labels, minus the means of the labels; A_kl the cosine of labels k and l over the
-labelled documents. The third term makes the classifiers of similar labels similar within a view.
-The last term makes the predictions of the views similar for every document, labelled or not. Scores
-are the mean of the F_v plus the means of the labels, so the threshold is ½.
+X_v (N, d_v) holds the documents of all domains in view v, minus the mean of the labelled ones.
+W_v (d_v, m) holds a linear classifier for each label; w_vk are its columns. F_v^s (n, m) holds the
+rows of the labelled documents. Y (n, m) holds their labels, minus the means of the labels. A_kl is
+the cosine of labels k and l over the labelled documents. The third term makes the classifiers of
+similar labels similar within a view. The last term makes the predictions of the views similar for
+every document, labelled or not. Scores are the mean of the F_v plus the means of the labels, so the
+threshold is ½.
 
-Reconstructed: the paper was not available, so departures from it are unknown. Known are the two
-kinds of agreement, from a graph framework, and that its iterations reach the global optimum. The
-squared losses, the linear classifiers and the scale of the terms are assumptions. With them the
-problem is convex and quadratic, and conjugate gradients solve its normal equations.
+The paper was not available, so the model is reconstructed, and departures from the paper are
+unknown. It is known that the paper has two kinds of agreement from a graph framework, and that its
+iterations reach the global optimum. The squared losses, the linear classifiers and the scale of the
+terms are assumptions. With them the problem is convex and quadratic, and conjugate gradients solve
+its normal equations.
 """
 
 from itertools import product
@@ -50,7 +52,8 @@ def fit(
         μ: weight of the agreement of views. If there are several values, 5-fold cross-validation on
         the labelled documents chooses a triple by example-based F₁.
     view
-        The first view or all, at length one; raw: all as they are.
+        "first" uses the first view and "all" uses all views, both with documents of length one.
+        "raw" uses all views as they are.
     ensure_one_label
         Give each document without a label its best label.
 
@@ -74,8 +77,8 @@ def mean_predictions(
 ) -> np.ndarray:
     """Return the mean predictions (N, m) over the views, trained on the rows that are seen (N,).
 
-    Runs that differ only in `ensure_one_label` share them. Y (N, m) are labels, zero on unseen
-    rows; gamma, lam and mu are the weights of the objective.
+    Runs that differ only in `ensure_one_label` share them. Y (N, m) holds labels, and zero on
+    unseen rows. gamma, lam and mu are the weights of the objective.
     """
     base = Y[seen].mean(axis=0)
     A = similarity(Y[seen])

@@ -2,11 +2,12 @@
 
     min over (w_l, b_l)  C Σ_i max(0, 1 − y_il (w_l·x_i + b_l)) + ½‖w_l‖² + ½b_l²,  for each l
 
-x_i (d,) labelled document i of any domain; y_il +1 if it has label l, else −1. A control that the
-HiMLS paper does not have. The solver is LIBLINEAR's dual coordinate descent with a fixed order of
-coordinates, run to a tolerance at which the order hardly changes a decision. Scores are
-1 / (1 + e^−f) for decision values f, so the threshold is ½, but they are not calibrated
-probabilities. A label that all or none of the labelled documents have is given to all or none.
+x_i (d,) is labelled document i of any domain, and y_il is +1 if it has label l, else −1. This
+model is a control that the HiMLS paper does not have. The solver is LIBLINEAR's dual coordinate
+descent with a fixed order of coordinates. It runs to a tolerance at which the order hardly changes
+a decision. Scores are 1 / (1 + e^−f) for decision values f, so the threshold is ½. They are not
+calibrated probabilities. If all labelled documents have a label, all documents get it. If none has
+it, no document gets it.
 """
 
 import numpy as np
@@ -30,8 +31,8 @@ def fit(
     Parameters
     ----------
     C
-        Weight of the labelled documents; of several values, 5-fold cross-validation on these
-        documents chooses one by example-based F₁.
+        Weight of the labelled documents. If there are several values, 5-fold cross-validation on
+        these documents chooses one by example-based F₁.
     view
         "first" uses the first view and "all" puts all views side by side, both with documents of
         length one. "raw" puts all views side by side as they are.

@@ -2,24 +2,24 @@
 
     min over (U, V, Θ)  (1/n)‖X U − Y‖² + α‖U − Θᵀ V‖² + β‖U‖²   s.t.  Θ Θᵀ = I
 
-X (n, d) labelled documents of all domains and Y (n, m) their labels, both centred; U (d, m)
-weights; Θ (r, d) a subspace of the features; V (r, m) the weights inside it. Scores are x·U plus
-the means of the labels: regression on 0/1, so the threshold is ½.
+X (n, d) holds the labelled documents of all domains, and Y (n, m) holds their labels. Both are
+centred. U (d, m) holds weights, Θ (r, d) a subspace of the features, and V (r, m) the weights
+inside it. Scores are x·U plus the means of the labels. They regress on 0/1, so the threshold is ½.
 
-Solution: at the optimum V = Θ U, and Θ spans the r leading solutions of a generalised eigenvalue
-problem of size d. This reduces to a problem of size m. With the ridge solutions
+At the optimum V = Θ U, and Θ spans the r leading solutions of a generalised eigenvalue problem of
+size d. This reduces to a problem of size m. It uses the ridge solutions
 
     W_α = (XᵀX + n(α + β) I)⁻¹ XᵀY,   W_0 = (XᵀX + nβ I)⁻¹ XᵀY
 
 Θ is the span of W_0 Q, where Q (m, r) holds the leading eigenvectors of the symmetric W_0ᵀ W_α
-(m, m), and U = W_α (I − Q Qᵀ) + W_0 Q Qᵀ. The shared subspace is therefore also one of labels: the
-r combinations of labels that are easiest to predict have penalty β, the others α + β. r = m is
-ridge regression with β; r = 0 or α = 0 is ridge regression with one penalty for all labels. Both
-ridge regressions are solved by conjugate gradients on the sparse documents; no array is larger
+(m, m). Then U = W_α (I − Q Qᵀ) + W_0 Q Qᵀ. The shared subspace is therefore also one of labels. The
+r combinations of labels that are easiest to predict have penalty β, and the others have α + β.
+r = m is ridge regression with β. r = 0 or α = 0 is ridge regression with one penalty for all
+labels. Conjugate gradients on the sparse documents solve both ridge regressions. No array is larger
 than U.
 
-Reconstructed from the problem as known: the paper was not available, so departures from it are
-unknown.
+The paper was not available. The model is reconstructed from the problem as it is known, and
+departures from the paper are unknown.
 """
 
 from functools import lru_cache
@@ -49,10 +49,10 @@ def fit(
     alpha
         α: weight of the part outside the shared subspace.
     beta
-        β: weight of all. If there are several values, 5-fold cross-validation on the labelled
+        β: weight of all parts. If there are several values, 5-fold cross-validation on the labelled
         documents chooses a pair by example-based F₁.
     r
-        Dimension of the subspace, by default half the number of labels.
+        Dimension of the subspace. The default is half the number of labels.
     view
         "first" uses the first view and "all" puts all views side by side, both with documents of
         length one. "raw" puts all views side by side as they are.

@@ -2,20 +2,21 @@
 
     min over d_l ∈ {0, 1}  P(H_l ≠ d_l | C_l),  label by label
 
-H_l is 1 if the document has label l, else 0; C_l, 0 to k, is how many of its k nearest labelled
-documents have label l. Of the n labelled documents of all domains, m_l have label l; c_l[j] of
-these have j neighbours with label l, and c'_l[j] of those without label l. With smoothing s,
+H_l is 1 if the document has label l, else 0. C_l is the number of its k nearest labelled documents
+that have label l, from 0 to k. There are n labelled documents in all domains, and m_l of them have
+label l. c_l[j] of these m_l documents have j neighbours with label l. c'_l[j] of the documents
+without label l have j such neighbours. With smoothing s,
 
     P(H_l = 1) = (s + m_l) / (2s + n),  P(C_l = j | H_l = 1) = (s + c_l[j]) / (s (k + 1) + m_l)
 
-and likewise for H_l = 0. Scores are P(H_l = 1 | C_l), so the threshold is ½; where the products of
-both likelihoods with their priors are 0, which needs s = 0, they are P(H_l = 1).
+and likewise for H_l = 0. Scores are P(H_l = 1 | C_l), so the threshold is ½. If s = 0, the products
+of both likelihoods with their priors may be 0. Then the score is P(H_l = 1).
 
-Pattern Recognition 40(7), reconstructed without access to the paper, with the conventions of the
-authors' code: Euclidean distance, and always exactly k neighbours (fewer only if there are no more
-labelled documents), also those without a common feature. A labelled document is not its own
-neighbour. Departure: each view of a document has length one, so the distance orders documents as
-the cosine does.
+The paper (Pattern Recognition 40(7)) was not available. The model is reconstructed with the
+conventions of the authors' code. The distance is Euclidean. A document always has exactly k
+neighbours, also if they have no common feature with it. It has fewer only if there are no more
+labelled documents. A labelled document is not its own neighbour. There is one departure: each view
+of a document has length one, so the distance orders documents as the cosine does.
 """
 
 import numpy as np
@@ -44,10 +45,10 @@ def fit(
     Parameters
     ----------
     k
-        Neighbours; of several values, 5-fold cross-validation on the labelled documents chooses one
-        by example-based F₁.
+        Number of neighbours. If there are several values, 5-fold cross-validation on the labelled
+        documents chooses one by example-based F₁.
     s
-        Smoothing.
+        Smoothing: number added to each count.
     view
         "first" uses the first view and "all" puts all views side by side, both with documents of
         length one. "raw" puts all views side by side as they are.
@@ -113,7 +114,7 @@ def posterior(
 def neighbours(X: sp.csr_array, seen: np.ndarray, k: int) -> sp.csr_array:
     """Return (N, n): 1 if a seen document is one of the k nearest of a document of X, else 0.
 
-    X (N, d) all documents; n of them are seen (N,).
+    X (N, d) holds all documents, and seen (N,) marks the n of them that are seen.
     """
     from sklearn import config_context
     from sklearn.neighbors import NearestNeighbors

@@ -1,13 +1,14 @@
-"""TRAM: label sets propagated over the graph of documents (Kong, Ng and Zhou, TKDE 2013).
+"""TRAM: propagate label sets over the graph of documents (Kong, Ng and Zhou, TKDE 2013).
 
     min over (a_u, t_u)  Σ_ij W_ij (‖a_i − a_j‖² + (t_i − t_j)²)
     s.t.  a_i = y_i / |y_i|  and  t_i = |y_i|  for each labelled document i
 
-a_i (m,) composition of document i, its share of each label; t_i its number of labels; u are the
-unlabelled documents. W (n, n) graph that joins each document to its k nearest, labelled or not, of
-all domains. With L = D − W the minimiser solves L_uu a_u = W_ul a_l, and likewise for t: an
-unlabelled document has the weighted mean of its neighbours. It gets the t_u labels, rounded, with
-the largest shares of its composition.
+a_i (m,) is the composition of document i: its share of each label. t_i is its number of labels, and
+u are the unlabelled documents. W (n, n) is a graph that joins each document to its k nearest
+documents of all domains, labelled or not. With L = D − W the minimiser solves L_uu a_u = W_ul a_l,
+and likewise for t. So an unlabelled document has the weighted mean of its neighbours. t_u is
+rounded, and the document gets this number of labels, those with the largest shares of its
+composition.
 
 A score is half the composition, plus ½ if the document gets the label. So the threshold is ½, and
 the composition orders the labels on either side of it. Labelled documents keep their labels.
@@ -15,15 +16,17 @@ Documents that are not connected to a labelled one get the mean of the labelled 
 
 There are two graphs:
 
-- heat, the authors': documents are first reduced by MDDM (Zhang and Zhou, AAAI 2008) to P X, where
-  the rows of P are the orthonormal directions that depend most on the labels of the labelled
-  documents: all left singular vectors of X_lᵀ(Y − mean of Y), at most m. They are exact, and no
-  array of documents × features is formed. Neighbours are nearest in the reduced space, and
-  W_ij = exp(−d²/2σ²) with σ² the mean of d² over all documents and their k neighbours.
-- cosine: neighbours and weights by cosine of all features.
+- heat is the authors' graph. MDDM (Zhang and Zhou, AAAI 2008) first reduces documents to P X. The
+  rows of P are the orthonormal directions that depend most on the labels of the labelled documents.
+  They are all left singular vectors of X_lᵀ(Y − mean of Y), at most m. They are exact, and no array
+  of documents × features is formed. Neighbours are nearest in the reduced space. Their weights are
+  W_ij = exp(−d²/2σ²), where σ² is the mean of d² over all documents and their k neighbours.
+- cosine takes neighbours and weights by the cosine of all features.
 
-Reconstructed from its harmonic solution and from the conventions of the authors' code: the paper
-was not available. Departures: W joins two documents if one of them is a neighbour of the other; the
+The paper was not available. The model is reconstructed from its harmonic solution and from the
+conventions of the authors' code.
+
+Departures from that code: W joins two documents if one of them is a neighbour of the other; the
 code's own rule for such pairs is not known. Weights are at least 1e-12, so that outliers keep their
 neighbours.
 """
@@ -58,10 +61,10 @@ def fit(
     Parameters
     ----------
     k
-        Neighbours in the graph; of several values, 5-fold cross-validation on the labelled
-        documents chooses one by example-based F₁.
+        Number of neighbours in the graph. If there are several values, 5-fold cross-validation on
+        the labelled documents chooses one by example-based F₁.
     graph
-        Heat kernel of documents reduced by MDDM, or cosines.
+        "heat" is a heat kernel of documents reduced by MDDM. "cosine" uses cosines.
     view
         "first" uses the first view and "all" puts all views side by side, both with documents of
         length one. "raw" puts all views side by side as they are.
@@ -71,8 +74,8 @@ def fit(
     Returns
     -------
     Fit
-        Scores (n, m) of every domain: half the composition, plus ½ for each label given. Seen rows
-        are their labels.
+        Scores (n, m) of every domain. A score is half the composition, plus ½ for each label given.
+        Seen rows are their labels.
     """
     X = hstack_views(problem, view)
 
@@ -96,9 +99,9 @@ def propagate(graph: Graph, Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 
 def mddm(X: sp.csr_array, Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Return the directions (d, r) that depend most on the labels: orthonormal, with r ≤ m.
+    """Return the orthonormal directions (d, r) that depend most on the labels, with r ≤ m.
 
-    They maximise tr(Pᵀ X_lᵀ H Y Yᵀ H X_l P) on the seen rows l of X (N, d), Y (N, m); H centres.
+    They maximise tr(Pᵀ X_lᵀ H Y Yᵀ H X_l P) on the seen rows l of X (N, d) and Y (N, m). H centres.
     """
     rows = np.flatnonzero(seen)
     T = X[rows].T @ (Y[rows] - Y[rows].mean(axis=0))
@@ -110,8 +113,8 @@ def mddm(X: sp.csr_array, Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
 def harmonic(graph: Graph, values: np.ndarray, seen: np.ndarray) -> np.ndarray:
     """Return (n, q): values of seen rows; each other row is the weighted mean of its neighbours.
 
-    values (n, q), used at seen rows only. Rows that are not connected to a seen row get the mean of
-    the seen rows.
+    Only the seen rows of values (n, q) are used. Rows that are not connected to a seen row get the
+    mean of the seen rows.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Shared by transfer models: label factors, fits of one target at a time, a common solver."""
+"""Functions that transfer models share: label factors, fits of single targets, a common solver."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -52,14 +52,15 @@ def label_factors(
     """Return V (n, c) of each domain, normalised: fixed labels in sources, a start in targets.
 
     Rows of labelled documents of a target are fixed, too. If rows of V sum to one, such a row is
-    the label. If columns do, its entry is one over the expected size of its class in the target, as
-    in a source: the number of its labels and its share of the unlabelled documents, 1/c without
-    priors. It then weighs as much as a mean document of its class.
+    the label. If columns of V sum to one, its entry is one over the expected size of its class in
+    the target, as in a source. The expected size is the number of the class's labels plus its share
+    of the unlabelled documents; without priors this share is 1/c. The document then weighs as much
+    as a mean document of its class.
 
-    Weights of labels enter the regression alone. To weigh the loss of a document by w, its rows of
-    X and V are multiplied by √w. On comp vs sci and books vs dvd (500 documents, 50 labels, two
-    draws) that lowered the mean accuracy of DTL, MTrick, MRTL, DKT and GCMF from 80.7 to 78.3 at w
-    = 10.
+    Weights of labels enter only the regression. Another way would weigh the loss of a document by
+    w: multiply its rows of X and V by √w. On comp vs sci and books vs dvd (500 documents, 50
+    labels, two draws) this lowered the mean accuracy of DTL, MTrick, MRTL, DKT and GCMF from 80.7
+    to 78.3 at w = 10.
 
     Parameters
     ----------
@@ -68,11 +69,11 @@ def label_factors(
     C
         Inverse regularisation of the logistic regression that gives the start.
     normalize
-        What sums to one in V.
+        The columns or the rows of V sum to one.
     start
-        The probabilities or the decisions of that regression.
+        V starts at the probabilities or at the decisions of that regression.
     priors
-        `column_shares` of each V; the start has them, too.
+        `column_shares` of each V; the start also has these shares.
     fill
         See `Factor`.
     """
@@ -110,7 +111,7 @@ def word_topics(
     topics
         Number of topics.
     max_iter
-        Steps of EM. The authors' code of TriTL and HIDC takes 20.
+        Number of steps of EM. The authors' code of TriTL and HIDC takes 20.
     seed
         Seed of the start.
 
@@ -119,7 +120,7 @@ def word_topics(
     words
         P(word | topic) (m, topics).
     shares
-        P(topic) (topics,). A document's share in it is its share of the sum of X.
+        P(topic) (topics,). The weight of a document in it is its share of the sum of X.
     """
     X = stack_matrices([domain.X for domain in problem.domains])
     by_document, words, _ = plsa([X], topics, max_iter=max_iter, seed=seed)
@@ -130,8 +131,8 @@ def word_topics(
 def topics_of_words(problem: Problem, topics: int, *, seed: int) -> np.ndarray:
     """Return P(topic | word) (m, topics) of PLSA on the documents of all domains.
 
-    It takes 20 steps of EM. P(word, topic) is at least `LEAST_JOINT`: so words of no document are
-    uniform, and a word has a part, however small, in each group of topics.
+    PLSA takes 20 steps of EM. P(word, topic) is at least `LEAST_JOINT`. So a word of no document is
+    uniform, and every word has at least a small part in each group of topics.
 
     Parameters
     ----------
@@ -161,11 +162,11 @@ def fit_each_target(
     problem
         A transfer problem.
     fit_one
-        `fit_one(problem, watch=…)` fits one target; unless prior is "equal" it also gets `prior`,
+        `fit_one(problem, watch=…)` fits one target. If prior is not "equal", it also gets `prior`,
         the target's shares as `class_priors` returns them for all targets. Its seed does not depend
         on the other targets.
     watch
-        Called with one sequence of iterations of all fits; the scores of a target are zero until
+        Called with one sequence of iterations of all fits. The scores of a target are zero until
         its fit begins.
     prior
         Shares of the classes in the targets; see `class_priors`.
@@ -175,8 +176,8 @@ def fit_each_target(
     Returns
     -------
     Fit
-        The scores of a source are its labels. A diagnostic of several fits is the least of them.
-        Feature clusters of sources are those of the first target's fit.
+        The scores of a source are its labels. If several fits have a diagnostic, the least value is
+        returned. Feature clusters of sources are those of the first target's fit.
     """
     scores = [domain.Y for domain in problem.domains]
     factors: list[tuple[FeatureClusters, ...]] = [()] * len(problem.domains)
@@ -224,13 +225,13 @@ def shared_association(
     seed: int,
     watch: Watch | None,
 ) -> Fit:
-    """Fit MTrick or DKT: the sources and one target share S, each has feature clusters F.
+    """Fit MTrick or DKT: the sources and one target share S, and each has feature clusters F.
 
         min  Σ_s ‖X_s − F_s S Y_sᵀ‖² + w ‖X_t − F_t S G_tᵀ‖² + α Σ_s ‖F_s − F_t‖²
 
-    Each target is fitted alone, as the last domain. Rows of F (m, k) and G (n, c) sum to one; rows
-    of zeros, such as those of F for words that a domain lacks, become uniform. X is divided by its
-    sum. S starts at 1/c, G as in `label_factors`.
+    Each target is fitted alone, as the last domain. Rows of F (m, k) and G (n, c) sum to one. Rows
+    of zeros become uniform; F has such rows for words that a domain lacks. X is divided by its sum.
+    S starts at 1/c, and G starts as in `label_factors`.
 
     Parameters
     ----------
@@ -247,11 +248,11 @@ def shared_association(
     C
         Inverse regularisation of the logistic regression that gives the start.
     start
-        G_t starts at the probabilities or the decisions of that regression.
+        G_t starts at the probabilities or at the decisions of that regression.
     start_features
-        F starts at P(topic | word) of PLSA in every domain or at random positive values.
+        F starts at P(topic | word) of PLSA in every domain, or at random positive values.
     normalize_at
-        When F and G are normalised, right after their updates or after both.
+        F and G are normalised right after their own updates, or after both updates.
     prior
         Shares of the classes in the targets; see `class_priors`.
     dtype

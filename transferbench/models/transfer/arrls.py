@@ -2,30 +2,32 @@
 
     min over W  Σ_i ‖y_i − Wᵀx_i‖² + σ ‖W‖² + λ tr(WᵀXᵀM X W) + γ tr(WᵀXᵀL X W),  i labelled
 
-X (n, d) are the labelled documents of all domains and the unlabelled ones of one target, of length
-one; y_i (c,) indicates the class of a labelled document; W (d, c). Scores are X W. M (n, n) sums
-squared distances (maximum mean discrepancies): c times that between the means of both parts, and
-those between the means of each class in them; ‖M‖ = 1. Classes of the target are the decisions of
-logistic regression. L (n, n) is the normalised Laplacian of the cosine graph of the p nearest
-documents in both parts.
+X (n, d) holds the labelled documents of all domains and the unlabelled ones of one target; each has
+length one. y_i (c,) indicates the class of a labelled document. W (d, c) holds weights, and scores
+are X W. M (n, n) sums squared distances (maximum mean discrepancies). It counts the distance
+between the means of both parts c times, and adds the distances between the means of each class in
+them; ‖M‖ = 1. Classes of the target are the decisions of logistic regression. L (n, n) is the
+normalised Laplacian of the cosine graph of the p nearest documents in both parts.
 
-The paper's solution for a kernel K is K α with α = ((E + λM + γL) K + σI)⁻¹ E Y, E the indicator of
+The paper's solution for a kernel K is K α with α = ((E + λM + γL) K + σI)⁻¹ E Y, where E indicates
 the labelled documents. For the linear kernel K = XXᵀ it is X W with W = Xᵀα, which solves
 
     (Xᵀ (E + λM + γL) X + σI) W = Xᵀ E Y
 
-by conjugate gradients with sparse products: M has rank c + 1, and no (n, n) array is formed. Every
-target is fitted alone.
+Conjugate gradients with sparse products solve this: M has rank c + 1, and no (n, n) array is
+formed. Every target is fitted alone.
 
-Reconstructed without access to the paper, from a published copy of the authors' code: the weight c
-of the marginal distributions, the scale of M, an edge of weight one from each document to itself,
-one pass with fixed decisions, and the values of its demo, σ = .1, λ = 10, γ = 1 and p = 10.
+The paper was not available, so the model is reconstructed from a published copy of the authors'
+code. That code gives the weight c of the marginal distributions, the scale of M, and an edge of
+weight one from each document to itself. It makes one pass with fixed decisions. Its demo has
+σ = .1, λ = 10, γ = 1 and p = 10.
 
-Departures from that code: the kernel is always linear, as for text there; the logistic regression
-has an intercept and takes the documents as given.
+Departures from that code: the kernel is always linear, as the code has it for text. The logistic
+regression has an intercept, and takes the documents as given.
 
 An extension of the paper: a labelled document of a target is one of the i. The weight of its label
-multiplies its squared error, an entry of E, and its loss in the logistic regression.
+multiplies its squared error, which is an entry of E. It also multiplies its loss in the logistic
+regression.
 """
 
 import numpy as np
@@ -100,7 +102,7 @@ def fit(
 
 
 def mean_differences(Y: np.ndarray, decided: np.ndarray) -> np.ndarray:
-    """Return B (n, c + 1) with M = BBᵀ of length one; a class without documents has no mean.
+    """Return B (n, c + 1), where M = BBᵀ has length one; a class without documents has no mean.
 
     Parameters
     ----------
@@ -117,7 +119,7 @@ def mean_differences(Y: np.ndarray, decided: np.ndarray) -> np.ndarray:
 
 
 def laplacian(W: sp.csr_array) -> sp.csr_array:
-    """Return the normalised Laplacian of W (n, n), each node joined to itself."""
+    """Return the normalised Laplacian of W (n, n) with an edge from each node to itself."""
     W = W + sp.eye_array(W.shape[0])
     root = sp.diags_array(1 / np.sqrt(W.sum(axis=1)))
     return sp.csr_array(sp.eye_array(W.shape[0]) - root @ W @ root)

@@ -2,21 +2,23 @@
 
     min  −Σ_r Σ_dw x_r(d, w) log Σ_yz P_r(d|z) P(y, z) P_r(w|y)
 
-x_r (n_r, m) are the documents of domain r, divided by the sum of all domains; y = 1…k are concepts
-(word clusters) and z the c classes of documents. Each domain has its own words of a concept,
-P_r(w|y), and documents of a class, P_r(d|z); the association P(y, z) is shared. In sources P_r(d|z)
-is fixed: equal for all documents with the label z. The decision is the largest P(z|d), proportional
-to P_r(d|z) P(z). All domains are fitted at once, by EM: every step computes the expected counts of
-(w, y), (d, z) and (y, z) from the last parameters, then normalises them. The objective never rises.
+x_r (n_r, m) holds the documents of domain r, divided by the sum of all domains. y = 1…k are
+concepts (word clusters), and z are the c classes of documents. Each domain has its own words of a
+concept, P_r(w|y), and its own documents of a class, P_r(d|z). All domains share the association
+P(y, z). In sources P_r(d|z) is fixed, and it is equal for all documents with the label z. The
+decision is the largest P(z|d), which is proportional to P_r(d|z) P(z). EM fits all domains at once.
+Every step computes the expected counts of (w, y), (d, z) and (y, z) from the last parameters, then
+normalises them. The objective never rises.
 
-Reconstructed without access to the paper, from the authors' published code: k = 64, 100 iterations,
-P(w|y) of PLSA on the documents of all domains as the start (200 steps), P(y, z) random. P(r), the
-share of a domain in all counts, is constant and changes nothing. That code starts P(d|z) of a
-target uniform and says that the paper has the predictions of a classifier; here they are the
-probabilities of logistic regression, as in the other models. PLSA does not stop early.
+The paper was not available, so the model is reconstructed from the authors' published code. The
+code has k = 64 and 100 iterations. P(w|y) starts at PLSA on the documents of all domains (200
+steps), and P(y, z) starts at random. P(r), the share of a domain in all counts, is constant and
+changes nothing. The code starts P(d|z) of a target uniform, and says that the paper has the
+predictions of a classifier. Here they are the probabilities of logistic regression, as in the other
+models. PLSA does not stop early.
 
-An extension of the paper: a labelled document of a target has P(d|z) = 0 in the other classes, and
-EM keeps zeros. Weights of labels only enter the regression that gives the start.
+An extension of the paper: if a document of a target has a label, its P(d|z) is 0 in the other
+classes, and EM keeps zeros. Weights of labels enter only the regression that gives the start.
 """
 
 import numpy as np

@@ -2,11 +2,11 @@
 
     min over (D̂, Ŵ)  I(D; W) − I(D̂; Ŵ) + λ (I(C; W) − I(C; Ŵ))
 
-I is mutual information. D are the documents of one target and W the words; p(d, w) (n, m) is the
-target's matrix divided by its sum. C are the classes; p(c, w) (c, m) is the matrix of the labelled
-documents, summed by class and divided by its sum. D̂ assigns each document to one of c clusters,
-which are the classes; Ŵ assigns each word to one of k clusters. Both terms share the word clusters:
-they transfer the labels. The two steps alternate:
+I is mutual information. D are the documents of one target, and W are the words. p(d, w) (n, m) is
+the target's matrix divided by its sum. C are the classes. p(c, w) (c, m) is the matrix of the
+labelled documents, summed by class and divided by its sum. D̂ assigns each document to one of c
+clusters, which are the classes. Ŵ assigns each word to one of k clusters. Both terms share the word
+clusters, which transfer the labels. Two steps alternate:
 
     D̂(d) = argmin over d̂   p(d) KL(p(Ŵ|d) ‖ p(Ŵ|d̂))
     Ŵ(w) = argmin over ŵ   p(w) KL(p(D̂|w) ‖ p(D̂|ŵ)) + λ p_C(w) KL(p(C|w) ‖ p(C|ŵ))
@@ -15,19 +15,20 @@ Each step minimises an upper bound that is tight at the current clusters, so the
 rises. p_C(w) is the fraction of w in the labelled documents. An empty cluster has the marginal
 distribution. Every target is clustered alone.
 
-An extension of the paper: a labelled document of a target keeps its label as cluster and counts in
-p(c, w), where the weight of the label multiplies its words.
+An extension of the paper: a labelled document of a target keeps its label as its cluster. It also
+counts in p(c, w), where the weight of the label multiplies its words.
 
-Reconstructed without access to the paper, from its objective and steps as they are known. λ = 0.25,
-k = 64 and 10 iterations are believed to be its settings.
+The paper was not available. The model is reconstructed from the objective and steps as they are
+known. λ = 0.25, k = 64 and 10 iterations are believed to be the paper's settings.
 
 Departures from the paper:
 - Documents start at the decisions of logistic regression, as in the other models here; the paper
   uses naive Bayes.
-- Unless prior is "equal", each step assigns the unlabelled documents so that the classes have their
-  shares of them (`core.priors`); the objective may then rise.
-- Words start in groups of equal size, not at random: first by the class in which the word has most
-  mass, then by how much more. Labels and starting decisions have the same total mass.
+- If prior is not "equal", each step assigns the unlabelled documents so that the classes have their
+  shares of them (`core.priors`). The objective may then rise.
+- Words start in groups of equal size, not at random. They are sorted first by the class in which
+  the word has most mass, then by the excess of this mass. Labels and starting decisions have the
+  same total mass.
 """
 
 from dataclasses import dataclass
@@ -70,15 +71,15 @@ def fit(
     C
         Inverse regularisation of the logistic regression.
     prior
-        Shares of the classes in the targets, see `class_priors`; the scores then include offsets of
+        Shares of the classes in the targets, see `class_priors`. The scores then include offsets of
         the classes.
 
     Returns
     -------
     Fit
-        Scores (n, c) of every target, and the objective summed over targets by iteration. A score
-        is Σ_ŵ p(ŵ|d) log p(ŵ|d̂): minus the divergence that D̂ minimises, up to a constant of the
-        document. The scores of a source are its labels.
+        Scores (n, c) of every target, and the objective after each iteration, summed over targets.
+        A score is Σ_ŵ p(ŵ|d) log p(ŵ|d̂). It is minus the divergence that D̂ minimises, up to a
+        constant of the document. The scores of a source are its labels.
     """
     X, y = seen_rows(problem)
     indicator, weights = np.eye(len(problem.classes))[y], seen_weights(problem)
@@ -120,11 +121,11 @@ class CoClustering:
     X
         Documents (n, m).
     scores
-        (n, c) the start, then those of the last assignment of documents.
+        (n, c) the start, later the scores of the last assignment of documents.
     seen
         (n,) True for documents with a label.
     labelled
-        (m, c) p(c, w) transposed: tables of words have words in rows.
+        (m, c) p(c, w) transposed, because tables of words have words in rows.
     k
         Number of word clusters.
     lam
@@ -232,7 +233,7 @@ def _indicator(clusters: np.ndarray, k: int) -> sp.csr_array:
 
 
 def _log_conditional(joint: np.ndarray) -> np.ndarray:
-    """Return log of the rows of a joint table, each divided by its sum.
+    """Return the logarithm of the rows of a joint table, each divided by its sum.
 
     An empty row becomes the marginal.
     """

@@ -11,9 +11,9 @@ of class c exceeds the score of its best rival. q_m(i, c) is this rank as a quan
 distribution. w_m is the mean agreement z of member m with the other two, at the shares π.
 
 z_m(c, p) measures how well member m agrees with TSVM trained for the share p. Both name the p n
-documents that are best for class c. A document is named by both in some fraction of cases. tanh z
-is the correlation at which two normal variables would exceed their upper p-quantiles together as
-often (the tetrachoric correlation). A member that must name more or fewer documents than a class
+documents that are best for class c. Some documents are named by both. tanh z is the correlation at
+which two normal variables would exceed their upper p-quantiles together equally often (the
+tetrachoric correlation). A member that must name more or fewer documents than a class
 has cuts through a class, and each member cuts it differently. In the gap between two classes all
 members agree. The estimate is the mean of π_c, weighted by the exponential of minus the objective.
 

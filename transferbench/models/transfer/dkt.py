@@ -3,22 +3,23 @@
     min  ‖X_s − F_s S Y_sᵀ‖² + ‖X_t − F_t S G_tᵀ‖² + α ‖F_s − F_t‖²
     s.t. F, S, G ≥ 0,  rows of F_s, F_t and G_t sum to one
 
-X_π (m, n_π) features × documents, divided by the sum of its entries; F_π (m, k) feature clusters;
-S (k, c) their association with the classes; G_t (n_t, c) document classes, whose argmax is the
-decision. Two paths transfer knowledge: S is shared, and α makes the feature clusters of the domains
-similar. With several targets each is fitted alone with the sources.
+X_π (m, n_π) holds features × documents, divided by the sum of its entries. F_π (m, k) holds feature
+clusters. S (k, c) associates them with the classes. G_t (n_t, c) holds the classes of documents;
+the argmax of a row is the decision. Two paths transfer knowledge: S is shared, and α makes the
+feature clusters of the domains similar. If there are several targets, each one is fitted alone with
+the sources.
 
-Reconstructed without access to the paper. The DTL paper describes DKT as two paths, a factorisation
-and a separate regularisation, with one trade-off parameter more than MTrick; this is the simplest
-such objective. Order of updates and normalisation are those of MTrick; F starts at random, because
-MTrick's start at topics is not known to be DKT's. α is scaled with the data terms, which are small
-because the entries of X sum to one: α = `alpha` · ‖X_s‖² / m, so that `alpha` = 1 gives both the
-same weight.
+The paper was not available, so the model is reconstructed. The DTL paper describes DKT as two
+paths, a factorisation and a separate regularisation, with one trade-off parameter more than MTrick.
+This is the simplest such objective. Order of updates and normalisation are those of MTrick. F
+starts at random, because MTrick's start at topics is not known to be DKT's. α is scaled with the
+data terms, which are small because the entries of X sum to one: α = `alpha` · ‖X_s‖² / m. So
+`alpha` = 1 gives both the same weight.
 
-An extension of the paper: a labelled document of a target has a fixed row of G_t, its label.
-Weights of labels only enter the regression that gives the start.
+An extension of the paper: if a document of a target has a label, its row of G_t is fixed at this
+label. Weights of labels enter only the regression that gives the start.
 
-Unless prior is "equal", columns of G_t are scaled to the shares of the classes before its rows are
+If prior is not "equal", columns of G_t are scaled to the shares of the classes before its rows are
 scaled to one, as in a step of Sinkhorn. This is not in the paper, and the objective may rise.
 """
 
@@ -49,15 +50,15 @@ def fit(
     k
         Number of feature clusters.
     alpha
-        Weight of their similarity.
+        Weight of the similarity of the feature clusters.
     max_iter
         Number of iterations.
     C
         Inverse regularisation of the logistic regression whose probabilities are the start of G_t.
     start_features
-        Start of F, topics of PLSA or random.
+        Start of F: topics of PLSA, or random values.
     normalize_at
-        When F and G are normalised, right after their updates or after both.
+        F and G are normalised right after their own updates, or after both updates.
     prior
         Shares of the classes in the targets; see `class_priors`.
     dtype

@@ -3,23 +3,25 @@
     min  −Σ_j Σ_r Σ_dw x_r(d, w) log P_rj(d, w)
     P_rj(d, w) = Σ_yz P_r(d|z) P_r(z) P_rj(y|z) P_rj(w|y)
 
-x_r (n_r, m) are the documents of domain r, divided by the sum of all domains; z the c classes of
-documents, y concepts (word clusters) of kind j. Identical: k₁ concepts whose P(w|y) and P(y|z) are
-shared by all domains. Homogeneous (alike): k₂ concepts, P(w|y) of each domain, P(y|z) shared.
-Distinct: k₃ concepts, both of each domain. Each kind describes all words by itself; P_r(d|z) and
-P_r(z) belong to all three. In sources P_r(d|z) is fixed: equal for all documents with the label z.
-The decision is the largest P(z|d), proportional to P_r(d|z) P_r(z). All domains are fitted at once,
-by EM: every step computes the expected counts of (w, y), (y, z) and (d, z) from the last
-parameters, then normalises them. The objective never rises.
+x_r (n_r, m) holds the documents of domain r, divided by the sum of all domains. z are the c classes
+of documents, and y are concepts (word clusters) of kind j. There are k₁ identical concepts; all
+domains share their P(w|y) and P(y|z). There are k₂ homogeneous (alike) concepts; each domain has
+its own P(w|y), and all share P(y|z). There are k₃ distinct concepts; each domain has its own P(w|y)
+and P(y|z). Each kind describes all words by itself. P_r(d|z) and P_r(z) belong to all three kinds.
+In sources P_r(d|z) is fixed, and it is equal for all documents with the label z. The decision is
+the largest P(z|d), which is proportional to P_r(d|z) P_r(z). EM fits all domains at once. Every
+step computes the expected counts of (w, y), (y, z) and (d, z) from the last parameters, then
+normalises them. The objective never rises.
 
-Reconstructed without access to the paper, from the authors' published code: k₁ = k₂ = 20, k₃ = 10,
-100 iterations; P(w|y) of the first two kinds start at PLSA on the documents of all domains (20
-steps), all other parameters uniform, P(d|z) of a target proportional to (P + 1/c) / 2 with P of
-logistic regression. Equal distinct concepts stay equal, so they are one. The shares of the domains
-in all counts are constant and change nothing. PLSA does not stop early here.
+The paper was not available, so the model is reconstructed from the authors' published code. The
+code has k₁ = k₂ = 20, k₃ = 10 and 100 iterations. P(w|y) of the first two kinds starts at PLSA on
+the documents of all domains (20 steps). P(d|z) of a target starts proportional to (P + 1/c) / 2,
+where P is from logistic regression. All other parameters start uniform. Equal distinct concepts
+stay equal, so they are one. The shares of the domains in all counts are constant and change
+nothing. PLSA does not stop early here.
 
-An extension of the paper: a labelled document of a target has P(d|z) = 0 in the other classes, and
-EM keeps zeros. Weights of labels only enter the regression that gives the start.
+An extension of the paper: if a document of a target has a label, its P(d|z) is 0 in the other
+classes, and EM keeps zeros. Weights of labels enter only the regression that gives the start.
 """
 
 from dataclasses import dataclass
@@ -37,7 +39,7 @@ from transferbench.problem import FeatureClusters, Fit, Matrix, Problem, Watch
 
 @dataclass
 class Kind:
-    """Concepts of one kind: P(w|y) (m, k) and P(y|z) (k, c), of each domain or shared."""
+    """Concepts of one kind: P(w|y) (m, k) and P(y|z) (k, c), shared or one for each domain."""
 
     name: str
     Ws: list[np.ndarray]
@@ -58,7 +60,10 @@ class Kind:
 
 
 def _normalized(counts: list[np.ndarray], shared: bool) -> list[np.ndarray]:
-    """Return counts of each domain, or those of all domains together, with columns of sum one."""
+    """Return the counts of each domain, with columns that sum to one.
+
+    If they are shared, each domain gets the counts of all domains together.
+    """
     if shared:
         return [scale_to_one(np.sum(counts, axis=0), "columns")] * len(counts)
     return [scale_to_one(count, "columns") for count in counts]
@@ -80,7 +85,8 @@ def fit(
     Parameters
     ----------
     k1, k2, k3
-        Identical, homogeneous and distinct concepts; a kind without concepts is left out.
+        Numbers of identical, homogeneous and distinct concepts. A kind without concepts is left
+        out.
     max_iter
         Number of iterations.
     C

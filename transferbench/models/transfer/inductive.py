@@ -1,16 +1,16 @@
-"""Inductive: decide on target documents that the fit of another model has not seen.
+"""Inductive: label target documents that the fit of another model has not seen.
 
     min over (w, b)  Σ_i log-loss(d_i, w·x_i + b) + ½‖w‖²,  i over the target documents of the fit
 
-x_i (d,) documents of the target, d_i the decisions of the other model, w and b weights and
-intercepts. The documents of each domain are divided into folds, at random. For each fold in turn,
-the other model is fitted without the fold's documents of source and target. A logistic regression
-that learns its decisions then labels the fold's documents of the target. So every target document
-is held out once, and all methods decide in the same way.
+x_i (d,) are documents of the target, d_i are the decisions of the other model, and w and b are
+weights and intercepts. The documents of each domain are divided into folds, at random. For each
+fold in turn, the other model is fitted without the fold's documents of source and target. A
+logistic regression learns its decisions, and labels the fold's documents of the target. So every
+target document is held out once, and all methods decide in the same way.
 
-A control of this project for methods that label only the documents they are fitted on. It compares
-them with methods that are tested on held-out documents. Features and weights of words still count
-all documents of the task, without their labels.
+This model is a control of this project for methods that label only the documents they are fitted
+on. It compares them with methods that are tested on held-out documents. Features and weights of
+words still count all documents of the task, without their labels.
 
 Labelled documents of a target train the other model outside their fold, with their weights, and
 enter the logistic regression with these weights.
@@ -96,7 +96,7 @@ def fit(
 def _folds(domain: Domain, folds: int, seed: int) -> np.ndarray:
     """Return (n,) the fold of each document; seen and unseen documents are divided separately.
 
-    The fold depends on the document's rank in a random direction, not on the order of documents.
+    The fold of a document depends on its rank in a random direction, not on the order of documents.
 
     Parameters
     ----------

@@ -2,16 +2,17 @@
 
     min over F  α Σ_ij W_ij ‖F_i/√d_i − F_j/√d_j‖² / 2 + (1 − α) ‖F − Y‖²
 
-W (n, n) cosine graph that joins each document to its p nearest, among the labelled documents of all
-domains and the unlabelled ones of one target; d its row sums; Y (n, c) their labels, zero where
-there is none; F (n, c) scores. Fixed-point iteration of Zhou et al., NIPS 2003. Every target is
-fitted alone. Labels reach a target only by edges between domains, while in `graph-only` each
-document starts with the probabilities of logistic regression.
+W (n, n) is a cosine graph of the labelled documents of all domains and the unlabelled ones of one
+target. It joins each document to its p nearest. d are its row sums. Y (n, c) holds the labels, and
+zero where there is none. F (n, c) holds scores. The solver is the fixed-point iteration of Zhou et
+al., NIPS 2003. Every target is fitted alone. Labels reach a target only by edges between domains.
+In `graph-only`, by contrast, each document starts with the probabilities of logistic regression.
 
-The same as scikit-learn's LabelSpreading with this graph as kernel, whose defaults are α = .2,
-7 neighbours and 30 iterations. The defaults here are those of `graph-only`, to compare with it.
+The model equals scikit-learn's LabelSpreading with this graph as kernel. The defaults of
+LabelSpreading are α = .2, 7 neighbours and 30 iterations. The defaults here are those of
+`graph-only`, to compare with it.
 
-An extension of that paper: labelled documents of a target keep their row of Y in every step; the
+An extension of that paper: labelled documents of a target keep their row of Y in every step. The
 weight of a label multiplies its row of Y. Without fixed rows, 50 labels of 500 documents hardly
 change the scores.
 """

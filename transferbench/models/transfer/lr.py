@@ -2,8 +2,9 @@
 
     min over (w, b)  C Σ_i log-loss(y_i, w·x_i + b) + ½‖w‖²,  i over the labelled documents
 
-x_i (d,) documents, y_i classes, w and b weights and intercepts. "LG" in the papers' tables. Solved
-by scikit-learn's L-BFGS on the same document matrix as the other models. Without intercept b = 0.
+x_i (d,) are documents, y_i are classes, and w and b are weights and intercepts. The papers' tables
+call this model "LG". scikit-learn's L-BFGS solves it on the same document matrix as the other
+models get. Without intercept b = 0.
 
 An extension of the papers: a labelled document of a target is one of the i. The weight of its label
 multiplies its loss.
@@ -22,7 +23,7 @@ def fit(problem: Problem, *, C: Positive = 1.0, intercept: bool = True) -> Fit:
     C
         Inverse regularisation.
     intercept
-        Fit b.
+        Fit the intercepts b.
 
     Returns
     -------

@@ -2,11 +2,11 @@
 
     min over (means μ, assignment a)  Σ_i ‖x_i − μ_a(i)‖²,  i over the documents of one target
 
-x_i (d,) documents, μ_j (d,) means. A simple control without any factorisation.
-Unless prior is "equal", each step assigns documents so that the classes have their shares of them
-(`core.priors`), and offsets of the classes are added to the scores.
+x_i (d,) are documents, and μ_j (d,) are means. This model is a simple control without any
+factorisation. If prior is not "equal", each step assigns documents so that the classes have their
+shares of them (`core.priors`). Offsets of the classes are then added to the scores.
 
-An extension: labelled documents of a target stay in the cluster of their label and count in its
+An extension: labelled documents of a target stay in the cluster of their label. They count in its
 mean with the weight of the label.
 """
 
@@ -67,7 +67,7 @@ def _constrained(
     Parameters
     ----------
     domain
-        Documents X (n, d), of which the labelled ones stay in the cluster of their label.
+        Documents X (n, d). The labelled ones stay in the cluster of their label.
     means
         (c, d) the start. A class without documents keeps its mean.
     shares
@@ -78,7 +78,8 @@ def _constrained(
     Returns
     -------
     scores
-        Minus half squared distances to the means, with offsets; without shares minus distances.
+        Minus half the squared distances to the means, plus offsets. Without shares they are minus
+        the distances.
     """
     X, seen, labels = domain.X, domain.seen, domain.Y.argmax(axis=1)
     weights = np.ones(len(seen))

@@ -1,15 +1,16 @@
-"""LR self-training: logistic regression that adds its confident decisions to its labels, in turn.
+"""LR self-training: logistic regression that adds its confident decisions to its labels.
 
     min over (w, b)  C Σ_i log-loss(y_i, w·x_i + b) + ½‖w‖²,  i over documents with a label
 
-x_i (d,) documents. At first the labelled documents of all domains have a label y_i. After each
-training, the unlabelled documents of one target whose largest class probability is above the
-threshold get their decided class as label, until none is added. Labels once given stay. Yarowsky,
-ACL 1995; implementation and values of scikit-learn's SelfTrainingClassifier. Every target is fitted
-alone. A control without any model of the difference between domains.
+x_i (d,) are documents. At first the labelled documents of all domains have a label y_i. After each
+training, some unlabelled documents of one target get their decided class as label: those whose
+largest class probability is above the threshold. This repeats until no label is added. Labels once
+given stay. The method is Yarowsky's (ACL 1995), and scikit-learn's SelfTrainingClassifier gives the
+implementation and the values. Every target is fitted alone. This model is a control without any
+model of the difference between domains.
 
-An extension: the weight of a label multiplies the loss of its document. Labels that are added weigh
-1.
+An extension: the weight of a label multiplies the loss of its document. Labels that are added have
+weight 1.
 """
 
 import numpy as np
@@ -33,7 +34,7 @@ def fit(
     threshold
         Largest class probability above which a decision becomes a label.
     max_iter
-        Rounds of added labels.
+        Number of rounds in which labels are added.
     C
         Inverse regularisation.
 
@@ -51,7 +52,7 @@ def fit(
         given = weights
 
         class Weighted(LogisticRegression):  # type: ignore[misc]
-            """Weigh the first documents, which have given labels: scikit-learn's loop does not."""
+            """Weigh the first documents, whose labels are given; scikit-learn's loop does not."""
 
             def fit(self, X: Matrix, y: np.ndarray) -> "Weighted":
                 super().fit(X, y, np.append(given, np.ones(X.shape[0] - len(given))))

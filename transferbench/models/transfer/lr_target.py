@@ -2,10 +2,10 @@
 
     min over (w, b)  C Σ_i v_i log-loss(y_i, w·x_i + b) + ½‖w‖²
 
-i over the labelled documents x_i (d,) of a target; y_i their classes, v_i the weights of their
-labels, w and b weights and intercepts. A control for models that train on sources and a labelled
-sample of the target: whatever they gain over it, the sources give. A target without labels is
-decided as by `lr`.
+i runs over the labelled documents x_i (d,) of a target. y_i are their classes, v_i are the weights
+of their labels, and w and b are weights and intercepts. This model is a control for models that
+train on sources and a labelled sample of the target. Whatever they gain over it comes from the
+sources. For a target without labels, this model decides as `lr` does.
 """
 
 from dataclasses import replace
@@ -30,7 +30,7 @@ def fit(problem: Problem, *, C: Positive = 1.0) -> Fit:
     -------
     Fit
         Class probabilities (n, c) of every target, and the labels of every source and labelled
-        document. If all labels of a target are of one class, it is certain.
+        document. If all labels of a target are of one class, this class gets probability 1.
     """
 
     def score(i: int, domain: Domain) -> np.ndarray:

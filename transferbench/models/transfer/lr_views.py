@@ -2,11 +2,11 @@
 
     min over (w, b)  C Σ_i v_i log-loss(y_i, w·x_i + b) + ½‖w‖²
 
-i over the labelled documents of all domains; x_i (Σ d,) the rows of all views side by side, each of
-length one; y_i classes, v_i the weights of the labels, w and b weights and intercepts. With one
-view it is `lr` on rows of length one. A control: what a few lines of scikit-learn make of words,
-n-grams of characters and sentence embeddings. Labelled documents of a target train it, each with
-the weight of its label.
+i runs over the labelled documents of all domains. x_i (Σ d,) holds the rows of all views side by
+side, each of length one. y_i are classes, v_i are the weights of the labels, and w and b are
+weights and intercepts. With one view it is `lr` on rows of length one. This model is a control. It
+shows the accuracy of a few lines of scikit-learn on words, n-grams of characters and sentence
+embeddings. It also trains on labelled documents of a target, each with the weight of its label.
 """
 
 from transferbench.core.documents import joined
@@ -21,7 +21,7 @@ def fit(problem: Problem, *, C: Positive = 10.0) -> Fit:
     Parameters
     ----------
     C
-        Inverse regularisation; with labels of weight 10, 10 is about the best of 1, 10 and 100.
+        Inverse regularisation. With labels of weight 10, 10 is about the best of 1, 10 and 100.
 
     Returns
     -------

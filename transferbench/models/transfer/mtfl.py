@@ -2,9 +2,10 @@
 
     min over (W, D)  Σ_t ‖y_t − X_t w_t‖² + γ Σ_t w_tᵀ D⁺ w_t   s.t.  D ⪰ 0,  tr D ≤ 1
 
-A task t is one class in one labelled domain. X_t (n_t, m) are the labelled documents of the domain,
-y_t (n_t,) ±1 for documents in and out of the class, w_t (m,) a column of W. All tasks share D
-(m, m). A domain with labels is scored by its own w_t, one without by the mean over the domains.
+A task t is one class in one labelled domain. X_t (n_t, m) holds the labelled documents of the
+domain. y_t (n_t,) is +1 for documents in the class and −1 for the others, and w_t (m,) is a column
+of W. All tasks share D (m, m). A domain with labels is scored by its own w_t. A domain without
+labels is scored by the mean over the domains.
 
 The best D is (W Wᵀ)^½ / tr(W Wᵀ)^½. The regulariser then is γ ‖W‖²_tr, the squared trace norm,
 which also equals γ tr(W Ω⁻¹ Wᵀ) with Ω = (WᵀW)^½ / tr(WᵀW)^½. The updates of Ω and W alternate.
@@ -12,25 +13,25 @@ Given Ω, W = V Ω with v_t = X_tᵀ a_t, where conjugate gradients solve for th
 
     γ a_t + X_t Σ_s Ω_ts v_s = y_t   for all t
 
-With one labelled domain and two classes, MTFL is ridge regression with weight γ: there is no other
-task, so nothing is transferred. This is how the MRTL paper uses MTFL, with one source.
+With one labelled domain and two classes, MTFL is ridge regression with weight γ. There is no other
+task, so nothing is transferred. The MRTL paper uses MTFL in this way, with one source.
 
-Several ε, from the largest to the least, are used in turn, and the W with the least objective
-without ε is kept, as in the authors' code, which divides ε by ten until it is at machine precision.
+Several ε are used in turn, from the largest to the least. The W with the least objective without ε
+is kept, as in the authors' code. That code divides ε by ten until it is at machine precision.
 
-Reconstructed without access to the paper, from its problem as it is known, without intercept. The
-MRTL paper does not give its γ.
+The paper was not available. The model is reconstructed from the problem as it is known, without
+intercept. The MRTL paper does not give its γ.
 
 An extension of the paper: a target with labels is a labelled domain with tasks of its own, and
-scores of labelled documents are their labels. The weight of a label multiplies its squared error:
-its row of X_t and y_t is multiplied by the root.
+scores of labelled documents are their labels. The weight of a label multiplies its squared error.
+For this, its row of X_t and y_t is multiplied by the root of the weight.
 
 Departures from the paper:
-- Each ε continues from the W of the one before, so that the objective never rises.
-- Ω (tasks × tasks) in place of D (features × features): the same minimiser, with no array larger
-  than W.
-- The perturbation ε, which keeps Ω invertible, is added to WᵀW, so the reported objective
-  Σ_t ‖y_t − X_t w_t‖² + γ (tr(WᵀW + εI)^½)² never rises. The paper adds it to W Wᵀ, where a small ε
+- Each ε continues from the W of the ε before, so that the objective never rises.
+- Ω (tasks × tasks) replaces D (features × features). The minimiser is the same, and no array is
+  larger than W.
+- The perturbation ε keeps Ω invertible. It is added to WᵀW, so the reported objective
+  Σ_t ‖y_t − X_t w_t‖² + γ (tr(WᵀW + εI)^½)² never rises. The paper adds it to W Wᵀ. There a small ε
   would keep W in its first directions, and a large ε, summed over features, would outweigh W.
 """
 
@@ -56,14 +57,14 @@ def fit(
     Parameters
     ----------
     gamma
-        γ: weight of the regulariser; not tuned: 1 is a common choice for ridge regression on
+        γ: weight of the regulariser. It is not tuned; 1 is a common choice for ridge regression on
         documents of length one.
     epsilon
-        ε: falling values; the least must be small compared with the squared lengths of the w_t, 100
-        to 300 on 20 Newsgroups.
+        ε: falling values. The least must be small compared with the squared lengths of the w_t,
+        which are 100 to 300 on 20 Newsgroups.
     max_iter
-        Iterations for each ε; one domain of two classes needs two, three domains are within 0.02
-        per cent of the minimum after 50.
+        Number of iterations for each ε. One domain of two classes needs two. Three domains are
+        within 0.02 per cent of the minimum after 50.
 
     Returns
     -------

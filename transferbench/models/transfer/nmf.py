@@ -2,12 +2,13 @@
 
     min  ‖X_t − W_t F_tᵀ‖²,  W, F ≥ 0
 
-X_t (n, m) documents × features; W_t (n, c) one component for each class, the largest of which is a
-document's cluster; F_t (m, c). Lee and Seung's multiplicative updates as implemented in
-scikit-learn.
+X_t (n, m) holds documents × features. W_t (n, c) has one component for each class, and the largest
+component of a document is its cluster. F_t (m, c) holds the features of the components.
+scikit-learn's implementation of Lee and Seung's multiplicative updates solves the problem.
 
-Its columns are clusters: scoring uses the target's labels to find the best matching of clusters and
-classes. The papers do not say how they obtain classes from NMF. Labels of a target are not used.
+The columns of W_t are clusters. Scoring uses the target's labels to find the best matching of
+clusters and classes. The papers do not say how they obtain classes from NMF. The fit does not use
+labels of a target.
 """
 
 import numpy as np

@@ -2,9 +2,9 @@
 
     min over (w, b)  C Σ_i max(0, 1 − y_i (w·x_i + b)) + ½‖w‖² + ½b²,  one against the rest
 
-x_i (d,) labelled documents, y_i ±1 in and out of a class. Solved by LIBLINEAR's dual coordinate
-descent with a fixed order of coordinates and a tolerance at which another order changes accuracy by
-less than a tenth of a point.
+x_i (d,) are labelled documents; y_i is +1 for documents in a class and −1 for the others.
+LIBLINEAR's dual coordinate descent solves the problem with a fixed order of coordinates. At its
+tolerance another order changes accuracy by less than a tenth of a point.
 
 An extension of the papers: a labelled document of a target is one of the i, and its scores are its
 label. The weight of the label multiplies its C.

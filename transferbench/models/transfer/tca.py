@@ -2,23 +2,24 @@
 
     min over W  tr(Wᵀ K L K W) + µ ‖W‖²  s.t.  Wᵀ K H K W = n I
 
-K = ZZᵀ (n, n) linear kernel of the labelled documents of all domains and the documents of one
-target; Z (n, r) coordinates of a truncated SVD or sentence embeddings, of length one; W (n, q).
-L = eeᵀ, where fᵀLf is the squared distance between the means of f in both parts; H = I − 11ᵀ/n
-centres. Logistic regression is trained on the labelled rows of K W (n, q). Every target is fitted
-alone.
+K = ZZᵀ (n, n) is the linear kernel of the labelled documents of all domains and the documents of
+one target. Z (n, r) holds coordinates of a truncated SVD or sentence embeddings, of length one.
+W (n, q) holds the components. L = eeᵀ, where fᵀLf is the squared distance between the means of f in
+both parts. H = I − 11ᵀ/n centres. Logistic regression is trained on the labelled rows of K W
+(n, q). Every target is fitted alone.
 
-With Z = U S Vᵀ the columns of W lie in the span of U, because all others only increase ‖W‖. So
-W = U Q, where columns of Q (r, q) are the generalised eigenvectors of S²UᵀHUS² and S²UᵀLUS² + µI
-with the largest eigenvalues. No (n, n) array is formed. skada 0.6 forms several, and takes the
-matrix (I + µ K L K)⁻¹ K H K to be symmetric, which it is not; so it is not used.
+With Z = U S Vᵀ the columns of W lie in the span of U, because all other columns only increase ‖W‖.
+So W = U Q, where columns of Q (r, q) are the generalised eigenvectors of S²UᵀHUS² and S²UᵀLUS² + µI
+with the largest eigenvalues. No (n, n) array is formed. skada 0.6 forms several such arrays. It
+also takes the matrix (I + µ K L K)⁻¹ K H K to be symmetric, which it is not. So skada is not used.
 
-Reconstructed without access to the paper. µ = 1 and q = 20 are common in published code, which also
-scales L or the rows of K W in various ways. Here the constraint has n in place of one, so that
-every component has variance one, which suits the penalty of the regression.
+The paper was not available, so the model is reconstructed. µ = 1 and q = 20 are common in published
+code, which also scales L or the rows of K W in various ways. Here the constraint has n in place of
+one. So every component has variance one, which suits the penalty of the regression.
 
-An extension of the paper: a labelled document of a target is in both parts, as a labelled one and
-as one of the target. The weight of its label multiplies its loss in the regression.
+An extension of the paper: a labelled document of a target is in both parts. It counts as a labelled
+document and as a document of the target. The weight of its label multiplies its loss in the
+regression.
 """
 
 import numpy as np
@@ -47,9 +48,9 @@ def fit(
     features
         Truncated SVD of the first view, or embeddings in the second view.
     components
-        Coordinates of the SVD.
+        Number of coordinates of the SVD.
     q
-        Transfer components.
+        Number of transfer components.
     mu
         µ: weight of ‖W‖².
     C

@@ -3,31 +3,35 @@
     min over (w, b, y_u)  ½‖w‖² + ½b² + C Σ_i h(y_i f(x_i)) + Σ_j C_j h(y_j f(x_j))
     s.t.  a given share of the y_j is +1
 
-f(x) = w·x + b; h(z) = max(0, 1 − z); i over the labelled documents of all domains, with signs y_i;
-j over the unlabelled documents of one target, with signs y_j ∈ {−1, 1} to find. C_j is C* for
-y_j = −1, and C* times the number of negative over that of positive y_j for y_j = +1. C* grows by a
-factor until it is C. At each C* a pair of signs, one +1 and one −1, is switched and the machine
-retrained, in turn, while that lowers the objective. More than two classes: one against the rest.
-Every target is fitted alone, as in the papers, which have one target.
+Here f(x) = w·x + b and h(z) = max(0, 1 − z). i runs over the labelled documents of all domains,
+with signs y_i. j runs over the unlabelled documents of one target, whose signs y_j ∈ {−1, 1} are to
+be found. C_j is C* for y_j = −1. For y_j = +1 it is C* times the number of negative over that of
+positive y_j. C* grows by a factor until it is C. At each C*, a pair of signs, one +1 and one −1, is
+switched, and the machine is retrained. This repeats while it lowers the objective. If there are
+more than two classes, each is trained against the rest. Every target is fitted alone, as in the
+papers, which have one target.
 
-Reconstructed without access to the paper, from its objective and algorithm as they are known.
-Positive signs weigh more, as in the author's SVM-light.
+The paper was not available. The model is reconstructed from the objective and algorithm as they are
+known. Positive signs weigh more, as in the author's SVM-light.
 
-The extra cost of the sign −1 over +1 grows with f alone, so at fixed (w, b) the best signs are +1
-for the largest f. The pair whose switch lowers the objective most is therefore found by sorting.
+The extra cost of the sign −1 over +1 grows with f alone. So at fixed (w, b) the best signs are +1
+for the largest f. Sorting therefore finds the pair whose switch lowers the objective most.
 
-Departures from the paper: LIBLINEAR solves for (w, b) or, where documents are so long that it takes
-many passes, pivoting; b is penalised as in the SVM. By default C* starts at 1e-3 C and grows by 3,
-all pairs are switched at once, as Sindhwani and Keerthi (SIGIR 2006) do, and (w, b) is solved to a
-tolerance of 1e-2. The experiments on the papers' tables have the values of SVM-light instead:
-start=1e-5, factor=1.5 and pairs=1, with tol=1e-6. They take many times longer. With 1e-4, as they
-had before, LIBLINEAR stops early: on sci vs talk an exact solver decides 132 of 3,374 documents
-otherwise, but none of them with 1e-6.
+Departures from the paper:
+- LIBLINEAR solves for (w, b). Pivoting solves for it where documents are so long that LIBLINEAR
+  takes many passes.
+- b is penalised as in the SVM.
+- By default C* starts at 1e-3 C and grows by 3, and (w, b) is solved to a tolerance of 1e-2. All
+  pairs are switched at once, as Sindhwani and Keerthi (SIGIR 2006) do. The experiments on the
+  papers' tables have the values of SVM-light instead: start=1e-5, factor=1.5 and pairs=1, with
+  tol=1e-6. They take many times longer. Before, they had 1e-4. There LIBLINEAR stops early: on sci
+  vs talk an exact solver decides 132 of 3,374 documents otherwise, but none of them with 1e-6.
 
 An extension of the paper: a labelled document of a target is one of the i, and its scores are its
 label. The weight of the label multiplies its C.
 
-The share is an assumption about the target: `prior`, by default that of the labelled documents.
+The share is an assumption about the target. `prior` sets it; by default it is the share of the
+labelled documents.
 """
 
 from __future__ import annotations
@@ -72,27 +76,27 @@ def fit(
     Parameters
     ----------
     C
-        Weight of the labelled documents, and final weight of the unlabelled; SVM-light's default is
-        one over the mean squared length, which is 1 for documents of length one.
+        Weight of the labelled documents, and final weight of the unlabelled ones. SVM-light's
+        default is one over the mean squared length, which is 1 for documents of length one.
     start
         The first C* as a fraction of C.
     factor
-        By which C* grows.
+        Factor by which C* grows.
     balance
         If false, both signs have C*.
     pairs
-        Largest number of pairs of signs switched before retraining; None switches all.
+        Largest number of pairs of signs that are switched before retraining; None switches all.
     prior
         Shares of the classes in the targets' unlabelled documents, see `class_priors`.
     tol
-        Tolerance of LIBLINEAR; a C* ends when at most a tenth of it, as a share of the signs,
-        changes.
+        Tolerance of LIBLINEAR. A C* ends when the share of signs that change is at most a tenth of
+        it.
 
     Returns
     -------
     Fit
         Decision values (n, c) of every target, and the labels of every source. An iteration is the
-        training at one C*, of one class and target.
+        training at one C* for one class and one target.
     """
     X, y = seen_rows(problem)
     weights = seen_weights(problem)
@@ -170,7 +174,7 @@ def transduce(
     w
         w and b (d + 1,).
     objectives
-        The objective after each training at this C*; it falls.
+        The objective after each training at this C*; the values fall.
     """
     n, u = len(sign), T.shape[0]
     both = stack_matrices([X, T])
@@ -198,12 +202,12 @@ def _at_level(
     pairs: int | None,
     tol: float,
 ) -> tuple[np.ndarray, np.ndarray, list[float]]:
-    """Switch signs at one C* while that lowers the objective; see `transduce`.
+    """Switch signs at one C* while this lowers the objective; see `transduce`.
 
     Parameters
     ----------
     both
-        X above T, with a column of ones (n + u, d + 1).
+        X above T, with a column of ones: (n + u, d + 1).
     sign
         (n,) signs of X.
     target_sign
@@ -256,7 +260,7 @@ def _switch(sign: np.ndarray, f: np.ndarray, pairs: int | None) -> np.ndarray:
     f
         (u,) decision values.
     pairs
-        Largest number of pairs; those with the most misplaced values come first. None switches all.
+        Largest number of pairs. Pairs with the most misplaced values come first. None switches all.
     """
     target = largest(f, int((sign > 0).sum()))
     order = np.argsort(-f, kind="stable")
@@ -316,9 +320,10 @@ def _pivot(
 ) -> np.ndarray | None:
     """Return w (d,) by block principal pivoting (Júdice and Pires, 1994), or None if it fails.
 
-    In the dual, a document's α is 0, its weight, or between them; in the last case the document is
-    free and its margin is one. Given these three sets, the free α solve a linear system. Documents
-    whose α or margin contradicts their set then change it, until none does.
+    In the dual, a document's α is 0, or its weight, or between them. If it is between them, the
+    document is free and its margin is one. Given these three sets, the free α solve a linear
+    system. Documents whose α or margin contradicts their set then change their set, until there are
+    none.
 
     Parameters
     ----------
