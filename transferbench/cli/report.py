@@ -12,8 +12,8 @@ from transferbench.settings import Settings
 def command(settings: Settings) -> None:
     """Write every result as a page: report/index.html, and a page for each experiment.
 
-    The pages are made of the results alone; without any, of the committed ones. Each needs no other
-    file and no network.
+    The command uses only the results. If there are none, it uses the committed results. Each page
+    needs no other file and no network.
     """
     from transferbench.errors import SeveralErrors
     from transferbench.evidence import report
