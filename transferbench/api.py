@@ -1,4 +1,4 @@
-"""The Python interface; the command line uses the same code."""
+"""Functions of the Python interface; the command line uses the same code."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def load_task(name: str, **options: Any) -> tuple[Problem, Truth]:
     name
         Name of the task (`transferbench list tasks`), or path of your own files.
     **options
-        Options of the dataset (`transferbench describe comp-vs-rec`). The option `order`, a number
-        above 0, permutes the documents of each domain.
+        Options of the dataset (`transferbench describe comp-vs-rec`). The option `order` is a
+        number. If it is above 0, the documents of each domain are permuted.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def load_task(name: str, **options: Any) -> tuple[Problem, Truth]:
     Raises
     ------
     UserError
-        For an unknown task or option.
+        If the task or an option is unknown.
     Unavailable
         If the data cannot be obtained.
     """
@@ -52,16 +52,16 @@ def fit(
 
         result = transferbench.fit("gcmf", problem, seed=0, k=64)
 
-    Data in an unusual scale give a warning.
+    If the data have an unusual scale, a warning is given.
 
     Parameters
     ----------
     model
         Name of the model (`transferbench list models`).
     problem
-        What the model may see.
+        Data that the model may see.
     seed
-        Ignored by deterministic models.
+        Seed of random models. Deterministic models ignore it.
     watch
         watch(iteration, planned, scores) is called after each iteration of models with a trace.
     **params
@@ -75,7 +75,8 @@ def fit(
     Raises
     ------
     UserError
-        For an unknown model or parameter, an invalid value, or a problem of another family.
+        If the model or a parameter is unknown, a value is invalid, or the problem is of another
+        family.
     ValueError, FloatingPointError
         If the model cannot solve the problem.
     """
@@ -98,7 +99,8 @@ def resolve(model: str, family: Family, params: Params) -> Params:
     Raises
     ------
     UserError
-        For an unknown model or parameter, an invalid value, or a model of another family.
+        If the model or a parameter is unknown, a value is invalid, or the model is of another
+        family.
     """
     models.check_family(model, family)
     return parameters.resolve(models.load(model), params, model)
@@ -107,8 +109,8 @@ def resolve(model: str, family: Family, params: Params) -> Params:
 def evaluate(fit: Fit, truth: Truth) -> dict[str, dict[str, float]]:
     """Return the measures of each scored domain: {'target': {'accuracy': 0.99, 'f1': 0.99}}.
 
-    Measures are fractions from 0 to 1. For several multi-label domains, "all" has the measures of
-    all their documents together.
+    Measures are fractions from 0 to 1. If there are several multi-label domains, "all" has the
+    measures of all their documents together.
 
     Parameters
     ----------
@@ -145,12 +147,14 @@ def compare(
         transferbench.compare("amazon/books-vs-dvd", models=["gcmf"], repeats=3)
 
     Models use only the labels of sources. If a target has labels, measures are added; they do not
-    affect the recommendation. A labelled sample does: it trains the models, and judges each on
-    documents whose label is held out. So do the labelled documents of a target in a problem, as
-    the option `labelled` of a task draws them. Logistic regression and the model that may be
-    recommended are always compared. With a multi-label problem, or if the first model is
-    multi-label, multi-label models are compared, and none is recommended. With more than 10,033
-    documents in a domain, the quick models are compared on 10,000 of each, drawn at random.
+    affect the recommendation. A labelled sample affects it. The sample trains the models, and each
+    model is judged on documents whose label is held out. Labelled documents of a target in a
+    problem have the same effect; the option `labelled` of a task draws them.
+
+    Logistic regression and the model that may be recommended are always compared. If the problem or
+    the first model is multi-label, multi-label models are compared, and none is recommended. The
+    quick models are compared on at most 10,000 documents of each domain that has more than 10,033;
+    they are drawn at random.
 
     Parameters
     ----------
@@ -171,10 +175,11 @@ def compare(
     labels
         File of a random sample of the targets with labels, as `--label-sample` writes it.
     label_weight
-        A labelled document of this sample counts in training as so many of a source; 10 by default.
+        Number of documents of a source as which a labelled document of this sample counts in
+        training. The default is 10.
     **reading
-        How to read the files, such as text="body", and features="both" for words with sentence
-        embeddings; see `userdata.documents.ReadOptions`.
+        Options to read the files, such as text="body". features="both" takes words and sentence
+        embeddings. See `userdata.documents.ReadOptions`.
 
     Returns
     -------
@@ -184,7 +189,7 @@ def compare(
     Raises
     ------
     UserError
-        For a mistake in the arguments or files.
+        If there is a mistake in the arguments or files.
     """
     from transferbench.artefacts import open_folder
     from transferbench.choose.evidence import REFERENCE
@@ -246,20 +251,21 @@ def results(name: str) -> DataFrame:
     Returns
     -------
     DataFrame
-        A row for each planned run and scored domain and, for a curve, each iteration.
+        A row for each planned run and scored domain. For a curve, there is a row for each
+        iteration, too.
 
     Raises
     ------
     UserError
-        For an unknown experiment, or if its runs are missing or damaged.
+        If the experiment is unknown, or if its runs are missing or damaged.
 
     Notes
     -----
-    The columns are those of a line of runs.jsonl, and
+    The table has the columns of a line of runs.jsonl, and these columns:
 
     - experiment, row, column: position in the published table or figure. A column whose setting is
       chosen in several ways appears several times, as in the table.
-    - x: position on the figure's x axis; NaN in a table and for level lines.
+    - x: position on the figure's x axis; NaN in a table and for horizontal lines.
     - setting: NAME=VALUE of the column's grid.
     - chosen: True if the table shows this setting.
     - domain: the scored domain; empty if the run did not finish.
@@ -267,7 +273,7 @@ def results(name: str) -> DataFrame:
     - repeat: the seed, or the split of an experiment that repeats over splits.
     - status: done, failed, crashed, timeout, memory, unavailable, missing (not run), or
       outdated (of other data or code than the newest runs).
-    - reason: why the run did not finish.
+    - reason: the reason why the run did not finish.
     - run: the `Run`: task, model, all parameters, seed.
     """
     from transferbench import experiments

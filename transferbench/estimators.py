@@ -7,9 +7,9 @@
     cross_val_score(classifier, X, y, cv=list(TransductiveSplit().split(X, y, domain)),
                     params={"sample_domain": domain})   # here true labels of targets in y
 
-The models are transductive: they label only the documents they are fitted on. X (n, d) is
-nonnegative, sparse or dense (an array or a DataFrame), documents × features. Each integer in
-`sample_domain` is a domain: 0 and above are sources, negative ones are targets.
+The models are transductive: they label only the documents they are fitted on. X (n, d) holds
+documents × features. It is nonnegative, and sparse or dense (an array or a DataFrame). Each integer
+in `sample_domain` is a domain. Domains from 0 on are sources, and negative ones are targets.
 """
 
 import warnings
@@ -67,7 +67,7 @@ AT_MOST = {"dtl": ("kappa", "k"), "mrtl": ("k1", "k2")}
 
 
 class ModelEstimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator of a model; it has the parameters of the model and two of its own."""
+    """An estimator of a model; it has the parameters of the model and two more."""
 
     #: With metadata routing, a Pipeline passes these on by default.
     __metadata_request__fit: ClassVar = {"sample_domain": True, "label_sample": True}
@@ -103,7 +103,7 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            For invalid input, also texts, or if y is None.
+            If the input is invalid, for example texts, or if y is None.
         """
         try:
             X = validate_data(
@@ -152,15 +152,16 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         return int(state)
 
     def _checked_params(self, family: Family) -> dict[str, Any]:
-        """Return the given parameters, and a default that would reach one that bounds it.
+        """Return the given parameters, and lower a default that would reach its bound.
 
-        DTL has k=20, of which kappa=10 are shared. With k=8, and kappa not given, kappa is 4, so
-        that half are shared, too.
+        For example, DTL has k=20 clusters, and kappa=10 of them are shared. If k=8 is given and
+        kappa is not, kappa is 4, so that again half are shared.
 
         Raises
         ------
         UserError
-            For an unknown model or parameter, an invalid value, or a model of another family.
+            If the model or a parameter is unknown, a value is invalid, or the model is of another
+            family.
         """
         resolved: Mapping[str, Any] = api.resolve(self.model, family, self._params)
         name, bound = AT_MOST.get(self.model, ("", ""))
@@ -177,10 +178,10 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[misc]
-    """A classifier that labels its fitted documents, and others by a rule of its own.
+    """A classifier that labels its fitted documents; a rule of the subclass labels others.
 
-    A subclass sets classes_ in `fit`, then calls `_transduce`. It defines `_confidence_of_new`, and
-    `_rule_of_new`, which describes this rule.
+    A subclass sets classes_ in `fit`, then calls `_transduce`. It defines the rule in
+    `_confidence_of_new`, and describes it in `_rule_of_new`.
     """
 
     _rule_of_new: ClassVar[str]
@@ -201,8 +202,8 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         """Return the confidence in each class (n, c).
 
         Confidences are the scores of the model, scaled to 0 … 1. They rank classes and documents as
-        the scores do, but they are not calibrated: a confidence of .9 does not mean that nine of
-        ten such documents are right.
+        the scores do. They are not calibrated: a confidence of .9 does not mean that nine of ten
+        such documents are right.
 
         Parameters
         ----------
@@ -214,7 +215,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         Warns
         -----
         UserWarning
-            For documents that were not fitted: the model does not label them.
+            If some documents were not fitted; the model does not label them.
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
@@ -235,7 +236,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         return self._decide(self.predict_proba(X))
 
     def fit_predict(self, X: Any, y: Any, sample_domain: Any = None, **options: Any) -> np.ndarray:
-        """Fit, and return the labels of all documents by the model, `transduction_`."""
+        """Fit the model; return its labels of all documents, `transduction_`."""
         self.fit(X, y, sample_domain, **options)
         return self.transduction_
 
@@ -247,7 +248,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         sample_domain: Any = None,
         allow_source: bool = True,
     ) -> float:
-        """Return the accuracy of `predict` (of several labels: of whole label sets).
+        """Return the accuracy of `predict`; for several labels, the accuracy of whole label sets.
 
         Raises
         ------
@@ -264,7 +265,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         self, family: Family, X: sp.csr_array, domain: np.ndarray, Y: np.ndarray,
         seen: np.ndarray, remedy: str, weights: np.ndarray | None = None,
     ) -> np.ndarray:  # fmt: skip
-        """Label the unseen documents, and store what `predict` needs; return confidences (n, c).
+        """Label the unseen documents, store data for `predict`, and return confidences (n, c).
 
         Parameters
         ----------
@@ -273,9 +274,10 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         X, domain
             Features (n, d) and domains (n,) of the documents.
         Y, seen
-            Labels (n, c), and which documents (n,) have them. The others are labelled.
+            Labels (n, c), and True for the documents (n,) that have them. The model labels the
+            others.
         remedy
-            End of the warning that all documents are seen.
+            End of the warning for the case that all documents are seen.
         weights
             Weights (n,) of the labels, None for 1.
         """
@@ -324,31 +326,33 @@ class TransferClassifier(TransductiveClassifier):
     """A transfer model as a classifier; by default the model that `transferbench predict` uses.
 
     `predict` looks up a fitted document by its features, which may differ by rounding. If fitted
-    documents are equal, the last one counts, targets after sources. A new document gets the class
-    with the nearest mean by cosine; the means are over the targets' documents by their predicted
-    classes. No paper describes this step. To label new documents by the model itself, fit it with
-    them as a target. Without a target, no model is fitted, a warning is given, and the means are
-    over the sources. A document of a target without any feature is a guess: its confidence is the
-    least there is, 1/c.
+    documents are equal, the last one counts, and targets come after sources. A new document gets
+    the class with the nearest mean by cosine. The means are over the targets' documents by their
+    predicted classes. No paper describes this step. To label new documents by the model itself, fit
+    it with them as a target. Without a target, no model is fitted and a warning is given; the means
+    are then over the sources. The label of a target's document without any feature is a guess, so
+    it gets the least confidence, 1/c.
 
     Parameters
     ----------
     model
         Name of the model (`transferbench list models`).
     random_state
-        Its seed.
+        Seed of the model.
     **params
         Parameters of the model; the defaults are the paper's.
 
     Attributes
     ----------
     chosen_
-        Name of the model that a labelled sample chooses: consensus, or `lr` if it is right on
-        significantly more held-out documents. Only with a sample and the model consensus.
+        Name of the model that a labelled sample chooses. It is consensus, or `lr` if `lr` is right
+        on significantly more held-out documents. The attribute exists only with a sample and the
+        model consensus.
     expected_accuracy_
-        Accuracy to expect, and the ends of its 95 per cent interval, likewise.
+        Accuracy to expect, and the ends of its 95 per cent interval. The attribute exists in the
+        same cases.
     transduction_
-        (n,) the classes of the fitted documents by position; sources have the given classes.
+        (n,) the classes of the fitted documents by position. Sources have the given classes.
     label_distributions_
         (n, c) the confidence in each class, which is not a calibrated probability.
     classes_
@@ -377,30 +381,32 @@ class TransferClassifier(TransductiveClassifier):
         X
             (n, d) nonnegative.
         y
-            (n,) classes; those of targets may be missing, and are ignored outside `label_sample`.
+            (n,) classes. Classes of targets may be missing, and are ignored outside `label_sample`.
         sample_domain
-            (n,) the domain of each document, 0 or more for sources, negative for targets; by
-            default all are of one source. Documents of sources with the label −1 are a target.
+            (n,) the domain of each document, 0 or more for sources and negative for targets. By
+            default all documents are of one source. Documents of sources with the label −1 are a
+            target.
         label_sample
-            (n,) bool, True for documents of targets whose y is correct: these labels train the
-            model, too. If they were drawn at random, and the model is consensus, they also say what
-            accuracy to expect, see `choose.compare.compare`.
+            (n,) bool, True for documents of targets whose y is correct. The model also trains on
+            these labels. If they were drawn at random and the model is consensus, they also show
+            what accuracy to expect, see `choose.compare.compare`.
         sample_weight
-            (n,) weights of the labels in training; by default 1, and 10 in `label_sample`. A
-            document of a source with weight 0 is left out, and then labelled as a new one; a label
-            of a target with weight 0 does not count. Those of other documents change nothing.
+            (n,) weights of the labels in training. The default is 1, and 10 in `label_sample`. A
+            document of a source with weight 0 is left out of the fit, and then labelled as a new
+            document. A label of a target with weight 0 does not count. Weights of other documents
+            change nothing.
 
         Warns
         -----
         UserWarning
-            If there is no target, or if −1 stands beside other numbers in y of sources.
+            If there is no target, or if y of sources has −1 among other numbers.
 
         Raises
         ------
         ValueError
-            For invalid input.
+            If the input is invalid.
         UserError
-            For an unknown model or parameter.
+            If the model or a parameter is unknown.
         """
         X = self._validated(X, y)
         y = column_or_1d(_labels_array(y), warn=True)
@@ -451,7 +457,7 @@ class TransferClassifier(TransductiveClassifier):
         self, left_out: np.ndarray, X: sp.csr_array, y: np.ndarray, domain: np.ndarray,
         drawn: np.ndarray | None, weights: np.ndarray,
     ) -> Self:  # fmt: skip
-        """Fit without some documents (n,), and label them as new ones."""
+        """Fit without some documents (n,), and label them as new documents."""
         kept = ~left_out
         sample = None if drawn is None else drawn[kept]
         self.fit(X[np.flatnonzero(kept)], y[kept], domain[kept], sample, weights[kept])
@@ -485,7 +491,10 @@ class TransferClassifier(TransductiveClassifier):
         return np.asarray(drawn[:, None] & (y[:, None] == self.classes_), np.float64)
 
     def _fit_problem(self, problem: Problem) -> Fit:
-        """Fit the model; with a labelled sample and the consensus, fit what the sample chooses."""
+        """Fit the model.
+
+        With a labelled sample and the model consensus, fit the model that the sample chooses.
+        """
         if self.model != RECOMMENDED or sample_of(problem) is None:
             return super()._fit_problem(problem)
         names = model_names("transfer", (REFERENCE["transfer"],))
@@ -515,17 +524,18 @@ class MultiLabelClassifier(TransductiveClassifier):
     model
         Name of the model (`transferbench list models`).
     random_state
-        Its seed.
+        Seed of the model.
     **params
         Parameters of the model, such as ensure_one_label; the defaults are the paper's.
 
     Attributes
     ----------
     transduction_
-        (n, c) the labels, 0 or 1, of the fitted documents by position; labelled documents have
-        their given labels. If y was (n,), (n,) the class with the best confidence.
+        (n, c) the labels, 0 or 1, of the fitted documents by position. Labelled documents have
+        their given labels. If y was (n,), it is (n,) the class with the best confidence.
     label_distributions_
-        (n, c) the confidence in each label, from 0 to 1, at least ½ for a given label.
+        (n, c) the confidence in each label, from 0 to 1. It is at least ½ for a label that the
+        document gets.
     classes_
         (c,) the column names if y is a DataFrame, the classes if y is (n,), else 0, 1, ….
     """
@@ -549,26 +559,26 @@ class MultiLabelClassifier(TransductiveClassifier):
         X
             (n, d) nonnegative.
         y
-            (n, c) 0 or 1 for each label, sparse, dense or a DataFrame, or (n,) the one label of
-            each document; −1 stands for unlabelled documents. Documents of a negative domain may
+            (n, c) 0 or 1 for each label, sparse, dense or a DataFrame; or (n,) the one label of
+            each document. −1 stands for unlabelled documents. Documents of a negative domain may
             have any values, also missing ones.
         sample_domain
-            (n,) integers, the task of each document, by default one task for all. Documents of a
-            negative domain are unlabelled, whatever their y, as in `TransferClassifier`; those of
-            a domain without any labelled document join the task with the most similar mean.
+            (n,) integers, the task of each document. By default all are of one task. Documents of a
+            negative domain are unlabelled, whatever their y, as in `TransferClassifier`. Documents
+            of a domain without any labelled document join the task with the most similar mean.
 
         Warns
         -----
         UserWarning
-            If every document is labelled, or if y is (n,), has domains, and −1 stands beside other
-            numbers.
+            If every document is labelled; or if y is (n,), there are domains, and y has −1 among
+            other numbers.
 
         Raises
         ------
         ValueError
-            For invalid input.
+            If the input is invalid.
         UserError
-            For an unknown model or parameter.
+            If the model or a parameter is unknown.
         """
         X = self._validated(X, y)
         names = getattr(y, "columns", None)
@@ -606,7 +616,7 @@ class MultiLabelClassifier(TransductiveClassifier):
         return normalize_scores(scores) if self._single else np.clip(scores, 0, 1)
 
     def _confidence_of_new(self, X: sp.csr_array) -> np.ndarray:
-        """Return the mean confidences (n, c) of the nearest fitted documents and of one at ½."""
+        """Return the mean (n, c) of the nearest fitted documents' confidences and of one ½."""
         nearest = self._neighbours.kneighbors(X, return_distance=False)
         total = self.label_distributions_[nearest].sum(axis=1) + THRESHOLD
         return normalize_scores(total) if self._single else total / (nearest.shape[1] + 1)
@@ -617,7 +627,7 @@ class MultiLabelClassifier(TransductiveClassifier):
         return np.where(confidence >= THRESHOLD, THRESHOLD, np.nextafter(THRESHOLD, 0))
 
     def _decide(self, confidence: np.ndarray) -> np.ndarray:
-        """Return labels (n, c) 0/1, or classes (n,) if `fit` was given those."""
+        """Return labels (n, c) 0/1, or classes (n,) if `fit` got classes."""
         if self._single:
             return super()._decide(confidence)
         return (confidence >= THRESHOLD).astype(np.int64)
@@ -631,17 +641,17 @@ class MultiTaskClusterer(ClusterMixin, ModelEstimator):  # type: ignore[misc]
     model
         Name of the model.
     n_clusters
-        Clusters of every task.
+        Number of clusters of every task.
     random_state
-        Its seed.
+        Seed of the model.
     **params
         Parameters of the model; the defaults are the paper's.
 
     Attributes
     ----------
     labels_
-        (n,) the cluster of each fitted document, from 0. Clusters have no order; whether the same
-        number means the same cluster in different tasks depends on the model.
+        (n,) the cluster of each fitted document, from 0. Clusters have no order. In some models the
+        same number means the same cluster in every task, and in others it does not.
     """
 
     def __init__(
@@ -660,14 +670,14 @@ class MultiTaskClusterer(ClusterMixin, ModelEstimator):  # type: ignore[misc]
         y
             Ignored.
         sample_domain
-            (n,) integers, the task of each document, by default one task.
+            (n,) integers, the task of each document. By default all are of one task.
 
         Raises
         ------
         ValueError
-            For invalid input.
+            If the input is invalid.
         UserError
-            For an unknown model or parameter.
+            If the model or a parameter is unknown.
         """
         X = self._validated(X)
         n = X.shape[0]
@@ -719,14 +729,14 @@ def _classes_of(
     y
         Classes (n,).
     labelled
-        Which documents (n,) are labelled; the rows of the others are zero in Y.
+        True for the documents (n,) that are labelled. The rows of the others are zero in Y.
     unlabelled
-        Which documents (n,) of sources have the label −1.
+        True for the documents (n,) of sources that have the label −1.
 
     Raises
     ------
     ValueError
-        For values that are no classes, or fewer than two classes.
+        If values are no classes, or if there are fewer than two classes.
     """
     labels = y[labelled]
     if y.dtype == object and all(isinstance(label, Number | np.bool) for label in labels):
@@ -753,7 +763,7 @@ def _by_domain(domain: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 
 
 def _labels_array(y: Any) -> np.ndarray:
-    """Return y as an array; masked values are None, which is a missing label."""
+    """Return y as an array; a masked value becomes None, which is a missing label."""
     if not np.ma.is_masked(y):
         return np.asarray(y)
     labels = np.array(y.data, dtype=object)
@@ -762,7 +772,7 @@ def _labels_array(y: Any) -> np.ndarray:
 
 
 def _checked_sample(label_sample: Any, n: int) -> np.ndarray:
-    """Return label_sample (n,) as bool. Raise ValueError if it is no such mask."""
+    """Return label_sample (n,) as bool; raise ValueError if it is no such mask."""
     if np.shape(label_sample) != (n,) and np.ndim(label_sample) == 1:
         raise ValueError(
             f"label_sample has {len(label_sample)} values; expected True or False for each of {n} "
@@ -796,19 +806,19 @@ def _checked_weights(sample_weight: Any, X: sp.csr_array) -> np.ndarray:
 
 
 def _is_placeholder(label: object) -> bool:
-    """Return True if a label may stand for none, such as "?"."""
+    """Return True if a label, such as "?", may stand for a missing label."""
     return isinstance(label, str) and label.strip().casefold() in PLACEHOLDERS
 
 
 def _checked_labels(y: np.ndarray, domain: np.ndarray) -> np.ndarray:
     """Return y (n,) or (n, c) with −1 for missing values of targets.
 
-    Missing are None, NaN and pandas' NA and NaT.
+    None, NaN and pandas' NA and NaT count as missing.
 
     Warns
     -----
     UserWarning
-        If sources have a label such as "" or "?", which is then a class.
+        If sources have a label such as "" or "?", which then counts as a class.
 
     Raises
     ------
@@ -842,7 +852,7 @@ def _checked_labels(y: np.ndarray, domain: np.ndarray) -> np.ndarray:
 
 
 def _warn_of_masked(y: np.ndarray, labelled: np.ndarray, unlabelled: np.ndarray) -> None:
-    """Warn if the label −1 of documents of sources may be a class, as other labels are numbers."""
+    """Warn if the label −1 in sources may be a class, because other labels are numbers."""
     classes = set(y[labelled].tolist())
     if unlabelled.any() and len(classes) > 1 and all(isinstance(c, Number) for c in classes):
         warnings.warn(
@@ -854,7 +864,7 @@ def _warn_of_masked(y: np.ndarray, labelled: np.ndarray, unlabelled: np.ndarray)
 
 
 def _texts_in(X: Any) -> str:
-    """Return where X has texts, as the begin of a message, or ""."""
+    """Return the beginning of a message that says where X has texts; "" if it has none."""
     if sp.issparse(X):
         return ""
     if hasattr(X, "columns"):
@@ -877,18 +887,18 @@ def _holds_texts(values: Any) -> bool:
 
 
 class FittedDocuments:
-    """Finds documents among those that were fitted, also after other rounding.
+    """Find documents among the fitted ones, even if their values are rounded differently.
 
-    Documents are compared by random projections of their features, scaled to a largest value of
-    one. A document is the nearest fitted one if no value differs by more than `ROUNDING` of itself.
-    Unlike digits that are cut, this has no bounds between which a value could fall.
+    Documents are compared by random projections of their features, which are scaled to a largest
+    value of one. A document equals the nearest fitted one if no value differs by more than
+    `ROUNDING` of itself. Cutting digits instead would separate values on both sides of a bound.
 
     Parameters
     ----------
     X
         (n, d) fitted documents, canonical.
     order
-        (n,) rows, the preferred ones last: of equal documents the last one is found.
+        (n,) rows, the preferred ones last. If documents are equal, the last one is found.
     """
 
     def __init__(self, X: sp.csr_array, order: np.ndarray) -> None:
@@ -906,7 +916,7 @@ class FittedDocuments:
         self._tree = cKDTree(points[self._rows])
 
     def at(self, places: np.ndarray) -> Self:
-        """Return the same documents, whose rows in a larger matrix are these places."""
+        """Return the same documents with these places as their rows in a larger matrix."""
         moved = copy(self)
         moved._places = places
         return moved
@@ -937,16 +947,17 @@ class FittedDocuments:
 class SentenceEmbeddings(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Sentence embeddings by all-MiniLM-L6-v2: 384 numbers a text, of length one, with both signs.
 
-    Nothing is fitted. Embeddings are stored in the data folder, so that each text is embedded once.
-    The model was trained on English texts; its licence is the Apache License 2.0. It needs the
-    extra `modern`. Put beside words, as by
-    `make_union(TfidfVectorizer(), SentenceEmbeddings())`, they suit classifiers of scikit-learn;
-    the models of this module take nonnegative features only.
+    Nothing is fitted. Embeddings are stored in the data folder, so that each text is embedded only
+    once. The model was trained on English texts. Its licence is the Apache License 2.0. It needs
+    the extra `modern`. Embeddings beside words suit classifiers of scikit-learn; make them by
+    `make_union(TfidfVectorizer(), SentenceEmbeddings())`. The models of this module take only
+    nonnegative features.
 
     Parameters
     ----------
     max_pieces
-        Only the first word pieces of each text count; a word has one or a few. At most 512.
+        Number of the first word pieces of each text that count, at most 512. A word has one piece
+        or a few.
     """
 
     _n_features_out = sentences.SIZE
@@ -992,7 +1003,7 @@ class SentenceEmbeddings(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         ValueError
             If X is no list, array or column of texts.
         Unavailable
-            Without the extra `modern`, or if the model cannot be obtained.
+            If the extra `modern` is missing, or if the model cannot be obtained.
         """
         return embeddings(self._texts(X), settings.load(), self.max_pieces)
 
@@ -1017,8 +1028,8 @@ class TransductiveSplit(BaseCrossValidator):  # type: ignore[misc]
 
         GridSearchCV(TransferClassifier("dtl"), {"k": [8, 16]}, cv=TransductiveSplit())
 
-    Parameters of `split` other than X and y are passed by scikit-learn's metadata routing. Without
-    it, give the domains twice, as `groups` and as `sample_domain`.
+    scikit-learn's metadata routing passes the parameters of `split` other than X and y. Without it,
+    give the domains twice, as `groups` and as `sample_domain`.
     """
 
     __metadata_request__split: ClassVar = {"sample_domain": True, "label_sample": True}
@@ -1039,24 +1050,24 @@ class TransductiveSplit(BaseCrossValidator):  # type: ignore[misc]
             (n, d), not used.
         y
             (n,) or (n, c) true labels. Documents of targets whose label is missing or −1 are not
-            scored, nor are those with "?", a blank text or another of PLACEHOLDERS, unless a
-            source has that label, too.
+            scored. Documents with "?", a blank text or another of PLACEHOLDERS are not scored,
+            either, unless a source also has that label.
         groups
             Another way to give `sample_domain`.
         sample_domain
             (n,) the domain of each document, negative for targets.
         label_sample
-            (n,) bool, True for documents whose labels the fit is given; they are not scored.
+            (n,) bool, True for documents whose labels the fit gets; they are not scored.
 
         Warns
         -----
         UserWarning
-            If targets have other labels that no source has: they are scored as errors.
+            If targets have other labels that no source has. They are scored as errors.
 
         Raises
         ------
         ValueError
-            Without a target that has a label to score.
+            If no target has a label to score.
         """
         given = groups if sample_domain is None else sample_domain
         if given is None:

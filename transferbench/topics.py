@@ -1,14 +1,14 @@
-"""Topics: what the feature clusters of a fit are about, in each domain.
+"""Topics: the subjects of a fit's feature clusters, in each domain.
 
-A tri-factorisation describes a documents × features matrix by X ≈ V Hᵀ Uᵀ, with classes V (n, c) of
-the documents, clusters U (d, k) of the features and their association H (k, c). Some of the models
-let rows of U sum to one, others its columns or neither, so that its entries cannot be compared
-from model to model. The share of cluster j in the entry (i, w) can:
+A tri-factorisation describes a documents × features matrix by X ≈ V Hᵀ Uᵀ. V (n, c) holds classes
+of the documents, U (d, k) holds clusters of the features, and H (k, c) associates both. In some
+models rows of U sum to one, in others its columns or neither. So entries of U cannot be compared
+between models. The share of cluster j in the entry (i, w) can be compared. It is
 
     P(j | i, w) = U_wj (H Vᵀ)_ji / (V Hᵀ Uᵀ)_iw
 
-as in the E-step of PLSA (Hofmann, 1999). A topic is described by the entries of X, each divided
-among the clusters by this share; see `core.dual_plsa.expected_counts`.
+as in the E-step of PLSA (Hofmann, 1999). This share divides each entry of X among the clusters, and
+a topic is described by its parts of the entries; see `core.dual_plsa.expected_counts`.
 """
 
 from __future__ import annotations
@@ -44,23 +44,25 @@ class Topic:
     domain
         Name of the domain.
     name
-        Number of the cluster, from 1, after its kind: "common 3".
+        Kind and number of the cluster, such as "common 3". Numbers start at 1.
     share
-        Its share of the sum of the domain's matrix.
+        Share of the topic in the sum of the domain's matrix.
     documents
         Share of the domain's documents in which it is the largest topic.
     classes
-        (c,) its shares by class, which sum to one.
+        (c,) shares of the classes in the topic, which sum to one.
     words
-        Its most relevant words, the first the most.
+        The most relevant words, the most relevant first.
     weights
         Shares of these words in the topic.
     coherence
         Mean normalised pointwise mutual information (NPMI) of all pairs of these words over the
-        documents of the domain: −1 if no two occur together, 0 as by chance, 1 if always.
+        documents of the domain. It is −1 if no two words occur together, 0 if they occur together
+        as often as by chance, and 1 if they always occur together.
     typical
-        Rows of the documents of which it is the largest part, the first the most; of the half with
-        the largest sums, since the parts of short documents are by chance.
+        Rows of the documents with the largest part of this topic, the largest first. Only the half
+        of the documents with the largest sums is searched, because chance decides the parts of
+        short documents.
     """
 
     domain: str
@@ -81,7 +83,8 @@ class Topics:
     Parameters
     ----------
     classes
-        Names of the classes; of a fit whose columns are clusters, their numbers.
+        Names of the classes. If the columns of the fit are clusters, they are the clusters'
+        numbers.
     topics
         Topics by domain, the largest first. A cluster without any share is left out.
     """
@@ -96,19 +99,22 @@ class Topics:
     def diversity(self, domain: str) -> float:
         """Return the share of different words among the words of a domain's topics.
 
-        Topics that all have the same words have 1/k, topics without a common word 1 (Dieng, Ruiz
+        It is 1/k if all topics have the same words, and 1 if no word is in two topics (Dieng, Ruiz
         and Blei, 2020).
         """
         words = [word for topic in self.topics[domain] for word in topic.words]
         return len({*words}) / len(words)
 
     def effective(self, domain: str) -> float:
-        """Return the effective number of a domain's topics, exp of the entropy of their shares."""
+        """Return the effective number of a domain's topics: exp of the entropy of their shares."""
         shares = np.array([topic.share for topic in self.topics[domain]])
         return float(np.exp(-(shares * np.log(shares)).sum()))
 
     def to_frame(self) -> DataFrame:
-        """Return a row for each topic; words, their weights and rows of documents with spaces."""
+        """Return a row for each topic.
+
+        Spaces separate its words, their weights, and the rows of its documents.
+        """
         import pandas as pd
 
         return pd.DataFrame(
@@ -153,14 +159,14 @@ def topics_of(
     typical
         Number of documents of each topic.
     relevance
-        λ: words are ordered by λ log P(w | topic) + (1 − λ) log (P(w | topic) / P(w)); 1 for the
-        most frequent ones.
+        λ: words are ordered by λ log P(w | topic) + (1 − λ) log (P(w | topic) / P(w)). 1 orders
+        them by frequency.
 
     Returns
     -------
     Topics
-        Domains without feature clusters, such as the sources of models that fit a target alone,
-        have none.
+        Topics of each domain. Domains without feature clusters have none, such as the sources of
+        models that fit a target alone.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Recommend a model, or none, in three sentences: which, why, and what to expect.
+"""Recommend a model, or none, in three sentences: the model, the reason, and what to expect.
 
 The rule is fixed: recommend the consensus of several methods. The recommendation is weak if its
 members agree too little, if other class shares are nearly as likely, or if the data are unlike
@@ -53,14 +53,14 @@ class Choice:
     model
         Name of the recommended model, None if no model is recommended.
     sentences
-        Which model, why, and what to expect or to do.
+        The model, the reason, and what to expect or to do.
     evidence
-        Numbers on how good such recommendations are.
+        Numbers on the quality of such recommendations.
     accuracy
         The accuracy to expect, and the ends of its 95 per cent interval; None without a labelled
         sample.
     strength
-        How far to trust it.
+        Strength of the recommendation; "none" recommends no model.
     """
 
     model: str | None
@@ -141,10 +141,11 @@ def choose(problem: Problem, compared: ComparedModel) -> Choice:
 def choose_by_sample(
     problem: Problem, compared: Mapping[str, ComparedModel], sample: Truth
 ) -> Choice:
-    """Recommend a model by held-out documents of a sample; say what accuracy to expect.
+    """Recommend a model by held-out documents of a sample, with the accuracy to expect.
 
-    It is the consensus, unless another one is right on significantly more documents. Without the
-    consensus, it is the one that is right most often, the first of equally good ones.
+    The consensus is recommended, unless another model is right on significantly more documents. If
+    the consensus is not compared, the model that is right most often is recommended. If several are
+    equally good, the first of them is.
 
     Parameters
     ----------
@@ -195,7 +196,7 @@ def choose_by_sample(
 def _reasons_of_sample(
     problem: Problem, model: ComparedModel, sample: Truth, low: float
 ) -> list[str]:
-    """Return why a recommendation by a labelled sample is weak.
+    """Return the reasons why a recommendation by a labelled sample is weak.
 
     Parameters
     ----------
@@ -245,7 +246,7 @@ _HOW_EXPECTED = (
 
 
 def _outside(problem: Problem) -> list[str]:
-    """Return how the data differ from those of the evidence."""
+    """Return the differences between the data and those of the evidence."""
     found = []
     sizes = [len(domain.seen) for domain in problem.domains]
     if min(sizes) < MIN_EVIDENCE or max(sizes) > MAX_EVIDENCE:

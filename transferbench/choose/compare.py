@@ -1,8 +1,8 @@
 """Compare the models that are fitted on one problem.
 
-The labels of a target that its problem has seen, those of a random sample, train the models and
-choose one. Others reach no model and no recommendation: `compare` does not receive the truth.
-`results_table` uses it, if there is one, to add measures.
+A problem may contain seen labels of a target: those of a random sample. They train the models and
+choose one. Other labels of targets reach no model and no recommendation, because `compare` does not
+receive the truth. If there is a truth, `results_table` uses it to add measures.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class Comparison:
     choice
         The recommendation.
     separations
-        What separates targets from the source, by target; only of those that differ.
+        Words or features that separate a target from the source, by target. Targets that do not
+        differ are left out.
     """
 
     problem: Problem
@@ -61,7 +62,7 @@ class Comparison:
         return any(doubt.worthless for doubt in doubts)
 
     def summary_fields(self) -> dict[str, Any]:
-        """Return the recommendation and, for one label a document, the source's class shares."""
+        """Return the recommendation; for problems of one label, also the source's class shares."""
         problem = self.problem
         choice = self.choice
         facts = {
@@ -91,22 +92,22 @@ def compare(
     Parameters
     ----------
     problem
-        The problem. Labelled documents of its targets, drawn at random, train the models, choose
-        one, and say what accuracy to expect of it.
+        The problem. Its targets may have labelled documents, drawn at random. They train the
+        models, choose one, and show what accuracy to expect of it.
     plans
         The models, see `fits.plan_fits`.
     separations
-        What separates targets from the source; doubts name it.
+        Words or features that separate targets from the source; doubts name them.
     crossed
         False if no model is to be chosen, so that labelled documents need not be held out.
     untrained
         True to fit each model also without the labelled documents, if there are some.
     embedded
-        True if the last view are embeddings, beside words; see `fits.model_problem`.
+        True if the last view holds embeddings, beside words; see `fits.model_problem`.
     folder
-        Where fits are kept for the next command, None for nowhere.
+        Folder that keeps fits for the next command; None to keep none.
     whole
-        The problem of which this is a random part, if it is one.
+        The whole problem, if `problem` is a random part of it.
 
     Raises
     ------
@@ -138,7 +139,7 @@ def compare(
 
 
 def results_table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
-    """Return what the models decide and, where the targets have labels, how good it is.
+    """Return a table of the models' decisions and, if the targets have labels, of their measures.
 
     Parameters
     ----------
@@ -150,20 +151,21 @@ def results_table(compared: Comparison, truth: Truth | None = None) -> DataFrame
     Returns
     -------
     DataFrame
-        A row for each target and model; for several labels a document, also for all targets
+        A row for each target and model. Multi-label problems also have rows for all targets
         together. `attrs` has the fields of `Comparison.summary_fields`. Values are means over the
         seeds, in these columns:
 
         - target, model, recommended, seconds of a fit, and the number of documents.
-        - share CLASS: share of the class among the decisions, for one label a document.
-        - labels, none: mean number of labels, and share of documents without any, for several.
-        - scored: number of documents with a label. It and the next columns are present only if the
-          truth has labels.
-        - the measures and, for several seeds, their standard deviations, such as accuracy_std; NaN
-          for a model without a seed. A document of a labelled sample is decided by a fit that has
-          not seen its label.
-        - untrained: accuracy of the fit without the labels of the sample, if there is one.
-        - recall CLASS: recall of the class, for one label a document.
+        - share CLASS: share of the class among the decisions, if documents have one label.
+        - labels, none: mean number of labels, and share of documents without any, if documents have
+          several labels.
+        - scored: number of documents with a label. This column and the next ones are present only
+          if the truth has labels.
+        - the measures and, for several seeds, their standard deviations, such as accuracy_std. They
+          are NaN for a model without a seed. A document of a labelled sample is decided by a fit
+          that has not seen its label.
+        - untrained: accuracy of the fit without the labels of the sample, if there is a sample.
+        - recall CLASS: recall of the class, if documents have one label.
         - ahead, ahead_p: the accuracy less that of the first model on the same documents, and its
           two-sided p over the documents and the seeds.
         - warnings, worthless: doubts about the decisions, and True if they should not be used.
@@ -255,8 +257,8 @@ def _ahead(
 ) -> dict[str, float]:
     """Return the accuracy of a model less that of the first one, and its p.
 
-    They are paired by document and seed. A model without seeds has one fit, which is paired with
-    every fit of the other.
+    Decisions are paired by document and seed. A model without seeds has one fit, which is paired
+    with every fit of the other model.
     """
     ours, theirs = (
         np.array([correct(held_out(fit), truth)[target] for fit in compared.fits], float)

@@ -1,7 +1,7 @@
 """Evidence for the choice of a model: roles of models, thresholds, and regrets.
 
-The regrets are those of the committed results, which a wheel lacks: `transferbench tables` writes
-them to regrets.json, see `evidence.summary.known_regrets`.
+The regrets are those of the committed results. A wheel lacks these results, so `transferbench
+tables` writes the regrets to regrets.json, see `evidence.summary.known_regrets`.
 """
 
 import json
@@ -50,13 +50,13 @@ class KnownRegret:
     Parameters
     ----------
     where
-        What the tasks have in common.
+        Property that the tasks have in common.
     tasks, corpora
         Numbers of tasks and of their corpora.
     mean
         Mean of the corpora's means.
     low, high
-        Its 95 per cent bootstrap interval.
+        Ends of the 95 per cent bootstrap interval of the mean.
     worst
         The largest regret of a task.
     """

@@ -34,11 +34,11 @@ class FitPlan:
     Parameters
     ----------
     model
-        Its name.
+        Name of the model.
     params
-        All its parameters.
+        All parameters of the model.
     seeds
-        Its seeds; (None,) if it takes none.
+        Seeds of the fits; (None,) if the model takes no seed.
     """
 
     model: str
@@ -56,7 +56,7 @@ def choose_family(names: Sequence[str], has_source: bool, separator: str | None)
     has_source
         False if there are only targets, which are clustered.
     separator
-        None if the user gave none, "" to leave labels whole.
+        Separator of labels; None if the user gave none, "" to leave labels whole.
     """
     if not has_source:
         return "clustering"
@@ -77,7 +77,7 @@ def model_names(family: str, names: Sequence[str] = (), *, signed: bool = False)
     family
         Family of the problem.
     names
-        The others; by default the quick ones that can be fitted.
+        The other models; by default the quick ones that can be fitted.
     signed
         True if the first view may have negative entries, as embeddings have.
     """
@@ -112,7 +112,7 @@ def plan_fits(
     Raises
     ------
     UserError
-        For an unknown or unsuitable model or parameter.
+        If a model or parameter is unknown or unsuitable.
     """
     repeats = parameters.convert(repeats, Count, "repeats")
     for name in params:
@@ -137,13 +137,13 @@ def params_by_model(
     Parameters
     ----------
     values
-        Values by name: NAME is for all models that have it, MODEL.NAME is for one model and
+        Values by name. NAME is for all models that have it. MODEL.NAME is for one model, and
         overrides NAME.
     names
         Names of the models.
     preferred
-        Models that get a parameter which no model has, so that `plan_fits` reports the mistake for
-        the first of them; by default the first of all models.
+        Models to which a parameter that no model has is given. `plan_fits` then reports the mistake
+        for the first of them. The default is the first of all models.
     """
     params: dict[str, dict[str, str]] = {}
     schemas = {name: parameters.schema(models.load(name)) for name in names}
@@ -162,16 +162,17 @@ class ComparedModel:
     Parameters
     ----------
     model
-        Its name.
+        Name of the model.
     params
-        All its parameters.
+        All parameters of the model.
     fits
-        The fit of each seed; empty if the model could not be fitted. Labels of a sample of the
-        targets train it. Then `Fit.held_out` has scores of the sample without its own labels.
+        The fit of each seed; empty if the model could not be fitted. If there is a sample of the
+        targets, its labels train the model. `Fit.held_out` then has scores of each document of the
+        sample by a fit that has not seen its label.
     seconds
         Mean wall time of a fit.
     doubts
-        Reasons to doubt the first seed's decisions, or why there is no fit.
+        Reasons to doubt the first seed's decisions, or the reason why there is no fit.
     untrained
         The fits without the labels of the sample; empty without a sample.
     """
@@ -210,13 +211,13 @@ def fit_plan(
     memory
         Artefacts that models share, such as graphs and starts.
     separations
-        What separates targets from the source; doubts name it.
+        Words or features that separate targets from the source; doubts name them.
     crossed
         True to hold out labelled documents of targets, too, see `sample.cross_fit`.
     embedded
-        True if the last view are embeddings, beside words; see `model_problem`.
+        True if the last view holds embeddings, beside words; see `model_problem`.
     folder
-        Where fits are kept for the next command, None for nowhere.
+        Folder that keeps fits for the next command; None to keep none.
     """
 
     def failed(text: str) -> ComparedModel:
@@ -268,10 +269,10 @@ def fit_plan(
 
 
 def model_problem(problem: Problem, model: str, embedded: bool) -> Problem:
-    """Return what a model sees of a problem with several views.
+    """Return the part of a problem with several views that a model sees.
 
-    RECOMMENDED, multi-label models and models of others see all views. Each other model sees the
-    first one, the words; those of SIDE_BY_SIDE see words and embeddings as one view.
+    RECOMMENDED, multi-label models and external models see all views. Models of SIDE_BY_SIDE see
+    words and embeddings as one view. Every other model sees only the first view, the words.
 
     Parameters
     ----------
@@ -280,7 +281,7 @@ def model_problem(problem: Problem, model: str, embedded: bool) -> Problem:
     model
         Name of the model.
     embedded
-        True if the last view are embeddings, beside words.
+        True if the last view holds embeddings, beside words.
     """
     if (
         problem.family != "transfer"

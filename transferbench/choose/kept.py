@@ -1,8 +1,8 @@
 """Fit a model, or read the same fit that an earlier command kept.
 
-A fit is kept as an artefact, see `artefacts`: it is found by the content of the problem, the model
+A fit is kept as an artefact, see `artefacts`. It is found by the content of the problem, the model
 and the fingerprint of its code, the parameters and the seed. So `predict` after `compare` on the
-same files fits nothing again.
+same files need not fit again.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def fit(
     params
         All parameters of the model.
     seed
-        Its seed, None if it takes none.
+        Seed of the fit; None if the model takes no seed.
     memory
         Artefacts that the models of one command share, such as graphs and starts.
     folder
-        Where fits are kept; None for nowhere. Only those of models of this package are: code of
-        others may do more than its fingerprint says.
+        Folder that keeps fits; None to keep none. Only fits of this package's models are kept,
+        because other code may do more than its fingerprint covers.
     """
 
     @artefacts.artefact

@@ -1,14 +1,14 @@
-"""Use a labelled random sample of the targets: it trains models, and judges them by cross-fitting.
+"""Use a labelled random sample of the targets to train models, and to judge them by cross-fitting.
 
 The sample's labels are seen labels of the targets, with a weight. A model is judged on a document
-of the sample by a fit that has not seen its label: the sample is divided into five folds, and each
-is hidden in turn, see `cross_fit`. Fits that are trained on four fifths of the sample are a little
-worse than the one that is trained on all of it.
+of the sample by a fit that has not seen its label. For this, the sample is divided into five folds,
+and each fold is hidden in turn, see `cross_fit`. Fits that are trained on four fifths of the sample
+are a little worse than the fit that is trained on all of it.
 
 `evidence.RECOMMENDED` is chosen, unless another model is right on significantly more of these
-documents; so a choice among few documents seldom goes wrong. The best of several models on few
-documents still looks better than it is. This optimism is estimated by the bootstrap (Efron 1983,
-Journal of the American Statistical Association 78, 316).
+documents. So a choice by few documents seldom goes wrong. The best of several models on few
+documents still looks better than it is. The bootstrap estimates this optimism (Efron 1983, Journal
+of the American Statistical Association 78, 316).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -54,7 +54,7 @@ def with_sample(problem: Problem, sample: Truth, weight: float = LABEL_WEIGHT) -
     Raises
     ------
     UserError
-        If no document of a target is left without a label, or for a very large or small weight.
+        If no document of a target is left without a label, or if the weight is very large or small.
     """
     low, high = 1 / MAX_WEIGHT, MAX_WEIGHT
     if not low <= weight <= high:
@@ -92,12 +92,12 @@ def sample_of(problem: Problem) -> Truth | None:
 
 
 def _is_sampled(seen: np.ndarray) -> bool:
-    """Return True if some documents (n,) of a domain are labelled, but not all, as of a source."""
+    """Return True if some documents (n,) of a domain are labelled, but not all as in a source."""
     return bool(seen.any() and not seen.all())
 
 
 def cross_fit(problem: Problem, fit: Callable[[Problem], Fit]) -> Fit:
-    """Fit, and fill `Fit.held_out`: five folds of the labels of targets are hidden in turn.
+    """Fit, and fill `Fit.held_out` by hiding five folds of the targets' labels in turn.
 
     Parameters
     ----------
@@ -161,12 +161,12 @@ def judge(fits: Mapping[str, Fit], sample: Truth, preferred: str = "") -> Sample
     Parameters
     ----------
     fits
-        By model.
+        The fit of each model, by name.
     sample
         The sample.
     preferred
-        The model that is chosen unless another is significantly better. Without it, the one that is
-        right most often is chosen; of equally good ones the first.
+        The model that is chosen unless another is significantly better. Without it, the model that
+        is right most often is chosen. If several are equally good, the first is chosen.
     """
     return _judge(
         {n: np.concatenate([*correct(held_out(fit), sample).values()]) for n, fit in fits.items()},
@@ -201,10 +201,10 @@ def _chosen(right: np.ndarray, counts: np.ndarray, preferred: int | None) -> np.
     right
         (models, m) 1 where a model is right.
     counts
-        (m, samples) how often a sample has a document.
+        (m, samples) number of times that a sample has a document.
     preferred
         Index of the model that another one must exceed by `AHEAD` standard errors; None to take the
-        one that is right most often.
+        model that is right most often.
     """
     total = right @ counts
     if preferred is None:
@@ -218,9 +218,10 @@ def _chosen(right: np.ndarray, counts: np.ndarray, preferred: int | None) -> np.
 def interval(right: float, m: int, rest: int) -> tuple[float, float]:
     """Return the 95 per cent interval of the accuracy on the documents that are not labelled.
 
-    It is that of the beta-binomial distribution of the right ones among the rest, if the accuracy
-    has the distribution Beta(r + ½, m' − r + ½), with r = .6 · right and m' = .6 m: the folds of a
-    sample are not independent. So it is wider if few documents are left.
+    It is the interval of the beta-binomial distribution of the number of right documents among the
+    rest, if the accuracy has the distribution Beta(r + ½, m' − r + ½). Here r = .6 · right and
+    m' = .6 m, because the folds of a sample are not independent. The interval is wider if few
+    documents are left.
 
     Parameters
     ----------
@@ -260,7 +261,8 @@ def random_rows(problem: Problem, size: int, least: int) -> list[np.ndarray]:
     size
         Number of documents of a domain. All labelled documents of a target are among them.
     least
-        Of a labelled class with fewer documents among them, so many are added.
+        Smallest number of documents of a labelled class. If fewer are drawn, this number of the
+        class is added.
     """
     rng = np.random.default_rng(0)
     rows: list[np.ndarray] = []

@@ -44,8 +44,8 @@ class Session:
     Parameters
     ----------
     problem
-        The problem. Labels of a random sample of the targets are seen; they train and choose
-        models, see `sample.with_sample`.
+        The problem. If there is a random sample of the targets, its labels are seen. They train and
+        choose models, see `sample.with_sample`.
     plans
         The models, see `fits.plan_fits`.
     truth
@@ -54,15 +54,16 @@ class Session:
     sources, targets
         The user's documents, if the problem is made of files.
     options
-        All options by which they became features.
+        All options by which the documents became features.
     features
-        What models see of a document, see `Loaded`.
+        Features of a document that models see, see `Loaded`.
     folder
-        Where fits are kept for the next command, None for nowhere.
+        Folder that keeps fits for the next command; None to keep none.
     whole
-        The problem of which this is a random part, see `part`.
+        The whole problem, if `problem` is a random part of it, see `part`.
     rows
-        Rows of the user's documents in each domain of such a part; empty if all are there.
+        Rows of the user's documents in each domain of such a part; empty if all documents are in
+        the problem.
     """
 
     problem: Problem
@@ -95,7 +96,7 @@ class Session:
         clusters: int = 0,
         using: Settings | None = None,
     ) -> Self:
-        """Make a problem of files.
+        """Make a session with a problem that is made of files.
 
         The arguments are checked before the files are read, because large files take long.
 
@@ -110,14 +111,15 @@ class Session:
         label_file
             The labelled sample.
         label_weight
-            A labelled document of the sample counts in training as so many of a source.
+            Number of documents of a source as which a labelled document of the sample counts in
+            training.
         options, read_options, clusters, using
-            See `userdata.load.load`. The settings also say where fits are kept.
+            See `userdata.load.load`. The settings also name the folder that keeps fits.
 
         Raises
         ------
         UserError
-            For a mistake in the arguments or files.
+            If there is a mistake in the arguments or files.
         """
         if label_file and (family != "transfer" or not sources):
             raise UserError(
@@ -142,13 +144,14 @@ class Session:
 
     @property
     def sampled(self) -> bool:
-        """True if documents of the targets are labelled, so that these train and choose models."""
+        """True if documents of the targets are labelled; they train and choose models."""
         return sample_of(self.problem) is not None
 
     def part(self) -> Self:
         """Return the session on random documents if a domain is larger than in the evidence.
 
-        A model is chosen on PART documents of each domain, among them all labelled ones of targets.
+        A model is chosen on PART documents of each domain. All labelled documents of targets are
+        among them.
         """
         if max(len(domain.seen) for domain in self.problem.domains) <= MAX_EVIDENCE:
             return self
@@ -213,14 +216,14 @@ class Session:
         Parameters
         ----------
         path
-            CSV, with semicolons if the target has them, and with a byte order mark, by which
-            spreadsheets know UTF-8.
+            The file, CSV. It has semicolons if the target has them. It has a byte order mark, by
+            which spreadsheets recognise UTF-8.
         count
             Largest number of documents.
         label
-            The empty column of their labels.
+            Name of the empty column for their labels.
         seed
-            Of the draw.
+            Seed of the draw.
 
         Raises
         ------
@@ -249,7 +252,7 @@ class Session:
         Parameters
         ----------
         path
-            CSV, TSV or JSON lines; CSV is written as the first file of the targets is.
+            CSV, TSV or JSON lines. CSV gets the dialect of the first file of the targets.
         compared
             The compared models.
         names
@@ -257,7 +260,7 @@ class Session:
         separator
             Separator of the labels in a cell, see `predictions.predict`.
         with_scores
-            True to write the score of each class, too.
+            True to write also the score of each class.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""The texts of a comparison, equal in the terminal and on the page: cells, legend and warnings."""
+"""Texts of a comparison, the same in the terminal and on the page: cells, legend and warnings."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def scored_sentence(rows: Sequence[dict[str, Any]], problem: Problem) -> str:
 
 
 def legend(table: DataFrame, problem: Problem) -> str:
-    """Return the sentence on what the columns of the table mean."""
+    """Return the sentence that explains the columns of the table."""
     few = len(problem.classes) <= FEW_CLASSES
     classes = "/".join(problem.classes) if few else "least and largest class"
     text = f"s is in seconds, the rest in per cent{LEGEND[problem.family].format(classes)}"
@@ -103,7 +103,7 @@ def columns(rows: Sequence[dict[str, Any]], problem: Problem) -> dict[str, list[
 
 
 def _by_class(values: Sequence[float]) -> str:
-    """Return fractions by class in per cent; of many classes the least and the largest."""
+    """Return fractions by class in per cent; for many classes, the least and the largest."""
     numbers = [value for value in values if not math.isnan(value)]
     if numbers and len(values) > FEW_CLASSES:
         return f"{100 * min(numbers):.0f}–{100 * max(numbers):.0f}"

@@ -1,4 +1,4 @@
-"""The command line: each file of this folder is a command, imported when it is needed."""
+"""The command line: each file of this folder is a command, which is imported when needed."""
 
 import errno
 import importlib
@@ -61,9 +61,9 @@ def main(
     """Rebuild the experiments of five papers on transfer, multi-task and multi-label learning.
 
     \b
-    transferbench run comp-vs-rec --model gcmf    one task, one model
-    transferbench reproduce gtl-table3            a published table, our values beside it
-    transferbench list                            models, tasks and experiments
+    transferbench run comp-vs-rec --model gcmf    run one model on one task
+    transferbench reproduce gtl-table3            rebuild a published table, and compare
+    transferbench list                            list models, tasks and experiments
     """
     ctx.with_resource(warnings.catch_warnings())
     warnings.showwarning = OncePrinter().show_warning
@@ -122,7 +122,10 @@ def invoke(arguments: list[str] | None = None) -> int:
 
 
 def _describe(error: BaseException) -> tuple[str, int]:
-    """Return the message and the exit code of an error; for several errors, their number."""
+    """Return the message and the exit code of an error.
+
+    For several errors the message has their number.
+    """
     match error:
         case SeveralErrors():
             return f"Error: {len(error.args)} mistakes:", 2

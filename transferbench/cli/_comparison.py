@@ -37,7 +37,10 @@ def fit_models(session: Session, *, crossed: bool = True, untrained: bool = True
 
 
 def part_to_compare(session: Session) -> Session:
-    """Return the session on a random part of large domains, and print so; see `Session.part`."""
+    """Return the session on a random part of large domains, and print a note about it.
+
+    See `Session.part`.
+    """
     part = session.part()
     if part is not session:
         sizes = ", ".join(f"{len(d.seen):,} of {d.name}" for d in part.problem.domains)
@@ -46,7 +49,7 @@ def part_to_compare(session: Session) -> Session:
 
 
 def print_shares(problem: Problem, fits: Mapping[str, Fit]) -> None:
-    """Print the class shares of each target by the decisions of models, and those of the source."""
+    """Print the class shares of the models' decisions in each target, and of the source."""
     import numpy as np
 
     from transferbench.choose.compare import decided_shares
@@ -68,7 +71,7 @@ def print_shares(problem: Problem, fits: Mapping[str, Fit]) -> None:
 
 
 def print_choice(choice: Choice, why: bool) -> None:
-    """Print the sentences of the recommendation and, if asked for, its evidence."""
+    """Print the sentences of the recommendation and, if `why` is True, its evidence."""
     for sentence in [*choice.sentences, *([choice.evidence] if why else [])]:
         echo(textwrap.fill(sentence, WIDTH))
 

@@ -42,31 +42,35 @@ def seeds(text: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Execution:
-    """Values of the options for performing runs: which ones, how many at a time, their limits."""
+    """Values of the options for performing runs: the runs to perform, parallelism and limits."""
 
     jobs: int = option("--jobs", "-j", **JOBS)
     cluster: str = option(
         "--cluster", default="", metavar="ADDRESS | FILE.py",
-        help="Perform the runs on other machines: a scheduler of dask, such as tcp://head:8786, or "
-        "a file with a function `executor` that returns a concurrent.futures.Executor.",
+        help="Perform the runs on other machines. ADDRESS is a scheduler of dask, such as "
+        "tcp://head:8786. FILE.py has a function `executor` that returns a "
+        "concurrent.futures.Executor.",
     )  # fmt: skip
     threads: int | None = option(
-        "--threads", type=Integer(1), help="Threads of each run; results do not depend on "
-        "it.  [default: all cores for `run` with one job, else 1]",
+        "--threads", type=Integer(1), help="Number of threads of each run; results do not depend "
+        "on it.  [default: all cores for `run` with one job, else 1]",
     )  # fmt: skip
-    time_limit: float | None = option("--time-limit", type=seconds, help="Seconds a run may take.")
+    time_limit: float | None = option(
+        "--time-limit", type=seconds, help="Number of seconds that a run may take."
+    )
     memory_limit: float | None = option(
         "--memory-limit", metavar="GIB", type=Number(0.001, 2**20),
-        help="GiB of memory a run may take (enforced on Linux).",
+        help="GiB of memory that a run may take (enforced on Linux).",
     )  # fmt: skip
     rerun: Rerun = option(  # noqa: RUF009
         "--rerun", type=click.Choice(get_args(Rerun)), default="outdated", show_default=True,
-        help="Runs to perform: those without a result, also those whose data or code changed since "
-        "(code in a file of yours always counts as changed), or all.",
+        help="Runs to perform. missing: runs without a result. outdated: also runs whose data or "
+        "code changed since; code in a file of yours always counts as changed. all: all runs.",
     )  # fmt: skip
     device: Device = option(  # noqa: RUF009
         "--device", type=click.Choice(get_args(Device)), default="cpu", show_default=True,
-        help="Compute on the processor or, with CuPy, on a GPU; for models that can: himls, himlsd."
+        help="Compute on the processor or, with CuPy, on a GPU. The models himls and himlsd can "
+        "use a GPU.",
     )  # fmt: skip
     dry_run: bool = option("--dry-run", is_flag=True, help="Only print what would run.")
 

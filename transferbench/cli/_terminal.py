@@ -16,7 +16,7 @@ DEBUG = "transferbench.debug"
 def echo(message: Any = "", *, err: bool = False, nl: bool = True) -> None:
     """Print data to stdout, or a message without passwords to stderr; escape control characters.
 
-    A message that cannot be printed ends nothing: runs go on if stderr is full or was closed.
+    A message that cannot be printed is dropped, so that runs go on if stderr is full or closed.
     """
     if not err:
         click.echo(printable(str(message)), nl=nl)
@@ -49,7 +49,7 @@ def echo_json(value: Any, indent: int | None = 2) -> None:
 
 
 class OncePrinter:
-    """Print messages to stderr, every text once."""
+    """Print messages to stderr, and every text only once."""
 
     def __init__(self) -> None:
         self._printed: set[str] = set()

@@ -15,14 +15,15 @@ from transferbench.errors import UserError
 @click.argument("names", nargs=-1, metavar="[EXPERIMENT | FILE.csv]...")
 @click.option(
     "--cells", is_flag=True,
-    help="Print a line for each cell of a published table, too; of a file they are always printed.",
+    help="Also print a line for each cell of a published table. Cells of a file are always "
+    "printed.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object only, with each cell.")
 def command(names: tuple[str, ...], cells: bool, as_json: bool) -> None:
     """Check which printed accuracies are possible, single runs, or copied (the GRIM test).
 
     An accuracy of one run on n documents is k/n, so its digits allow few n (Brown and Heathers
-    2017). EXPERIMENT is a published table; without names, all of them.
+    2017). EXPERIMENT is a published table. Without names, the command checks all published tables.
 
     \b
     FILE.csv (or .tsv) has the accuracies of another paper in per cent, as printed:

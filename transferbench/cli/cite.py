@@ -14,7 +14,7 @@ def command(settings: Settings, name: str) -> None:
     """Print BibTeX of an experiment, a dataset, a task or a model.
 
     The entries are the paper, the data with address and licence, and transferbench itself. Without
-    NAME, that of transferbench alone.
+    NAME, the command prints only the entry of transferbench.
     """
     from transferbench import citing
 

@@ -19,8 +19,8 @@ IDLE_SECONDS = 3600.0
 def _files(settings: Settings) -> dict[str, Iterable[Path]]:
     """Return the files that may be removed, by kind.
 
-    Temporary files are those that were being written when their process was killed. Other files are
-    the user's. Folders are searched when the files of a kind are iterated.
+    Temporary files were being written when their process was killed. Files of no kind belong to the
+    user. Folders are searched when the files of a kind are iterated.
     """
     from transferbench import datasets
     from transferbench.artefacts import NAMES
@@ -46,14 +46,14 @@ def _files(settings: Settings) -> dict[str, Iterable[Path]]:
 @click.option("--yes", is_flag=True, help="Remove the files; without it, only show them.")
 @click.pass_obj
 def command(settings: Settings, kinds: tuple[str, ...], yes: bool) -> None:
-    """Show what can be removed, with sizes, and remove it with --yes.
+    """Show the files that can be removed, with sizes; remove them with --yes.
 
     \b
     built       built tasks; they are built again when they are needed
     originals   original files; they are fetched again when they are needed
-    artefacts   what runs share; it is made again
-    embeddings  of your texts, without the texts; they are made again
-    temporary   what killed commands left, an hour ago or earlier
+    artefacts   results that runs share, such as graphs; they are made again when needed
+    embeddings  embeddings of your texts, without the texts; they are made again when needed
+    temporary   files that killed commands left an hour ago or earlier
     """
     if yes and not kinds:
         raise UserError("name what to remove, for example `transferbench clean built --yes`.")

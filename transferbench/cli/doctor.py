@@ -14,10 +14,10 @@ from transferbench.settings import Settings
 @click.command()
 @click.pass_obj
 def command(settings: Settings) -> int:
-    """Show what is installed, and which folders and mirrors are used.
+    """Show the installed libraries, and the folders and mirrors in use.
 
-    The exit code is 1 if a folder cannot be written. `fetch --dry-run` shows where original files
-    come from.
+    The exit code is 1 if a folder cannot be written. `fetch --dry-run` shows the sources of the
+    original files.
     """
     import platform
     from importlib import metadata

@@ -36,8 +36,8 @@ def command(settings: Settings, name: str, out: Path, form: str) -> None:
     \b
     transferbench export comp-vs-rec --out comp-vs-rec --format csv
 
-    The labels that a model may see are in labels.csv, the others in truth.csv; the names of the
-    features, if they have any, in features.txt. README.md says what is what and how to read it in
+    labels.csv has the labels that a model may see, and truth.csv has the others. If features have
+    names, they are in features.txt. README.md explains the files, and shows how to read them in
     Python, R and MATLAB.
     """
     import pandas as pd
@@ -75,7 +75,7 @@ def command(settings: Settings, name: str, out: Path, form: str) -> None:
 
 
 def _write(view: Matrix, path: Path, form: str) -> None:
-    """Write a matrix (n, d) as sparse."""
+    """Write a matrix (n, d) as a sparse matrix."""
     import numpy as np
     import pandas as pd
     import scipy.sparse as sp

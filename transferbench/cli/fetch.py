@@ -9,12 +9,12 @@ from transferbench.settings import Settings
 
 @click.command()
 @click.argument("names", nargs=-1, type=task, shell_complete=completing(task_names))
-@click.option("--dry-run", is_flag=True, help="Only show what would be fetched, and from where.")
+@click.option("--dry-run", is_flag=True, help="Only show the files to fetch, and their sources.")
 @click.pass_obj
 def command(settings: Settings, names: tuple[str, ...], dry_run: bool) -> None:
     """Fetch and verify the original files of tasks.
 
-    Without names, fetch those of all tasks.
+    Without names, the command fetches the files of all tasks.
     """
     from transferbench import datasets, tasks
     from transferbench.data import fetch

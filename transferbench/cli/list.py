@@ -22,7 +22,9 @@ Listed = dict[str, Any]
 @click.command(short_help="List models, tasks and experiments.")
 @click.argument("what", default="all", shell_complete=completing(lambda: KINDS))
 @click.argument("text", default="")
-@click.option("--all", "everything", is_flag=True, help="Each task, also other forms of tasks.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Print each task, also other forms of tasks."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with each task.")
 @click.pass_obj
 def command(settings: Settings, what: str, text: str, everything: bool, as_json: bool) -> None:
@@ -31,11 +33,11 @@ def command(settings: Settings, what: str, text: str, everything: bool, as_json:
     \b
     transferbench list tasks               one line for each family of tasks
     transferbench list tasks newsgroups    each task with this text in its line
-    transferbench list newsgroups          also models and experiments
+    transferbench list newsgroups          also models and experiments with this text
     transferbench list gtl                 the tables and figures of a paper
 
-    Missing are libraries that a model needs and that are not installed. Your own experiments are
-    listed once they have results.
+    The column `missing` names libraries that a model needs and that are not installed. Your own
+    experiments are listed as soon as they have results.
     """
     if what not in KINDS:
         what, text = "all", f"{what} {text}".strip()
@@ -72,14 +74,14 @@ def _families(tasks: list[Listed]) -> list[Listed]:
 
 
 def _text(value: object) -> str:
-    """Return a value as it is printed."""
+    """Return the text to print for a value."""
     if isinstance(value, list):
         return ", ".join(value)
     return f"{value:,}" if isinstance(value, int) else f"{value or ''}"
 
 
 def _read(settings: Settings, what: str) -> dict[str, list[Listed]]:
-    """Return what --json prints."""
+    """Return the data that --json prints."""
     from transferbench import datasets, models
     from transferbench.fingerprint import missing_libraries, summary
 

@@ -14,7 +14,7 @@ from transferbench.messages import counted
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--into", "target", required=True, type=click.Path(path_type=Path),
-    help="Folder to write; runs that it has already are joined, too.",
+    help="Folder to write. Runs that it already has are joined, too.",
 )  # fmt: skip
 def command(folders: tuple[Path, ...], target: Path) -> None:
     """Join the runs in folders of results, such as those of several machines.
@@ -23,8 +23,9 @@ def command(folders: tuple[Path, ...], target: Path) -> None:
     transferbench merge node1/results node2/results --into results
     transferbench tables
 
-    Of several records of a run the newest finished one counts. Runs of different data or code are
-    not joined: the command names them and writes nothing. The second command writes the tables.
+    If a run has several records, the newest finished one counts. Runs of different data or code
+    cannot be joined; the command then names them and writes nothing. The second command above
+    writes the tables.
     """
     from transferbench.experiments.merging import merge
 

@@ -20,9 +20,10 @@ def command(kind: str, name: str, folder: Path) -> None:
     \b
     experiment  NAME.yaml: one newsgroup task, logistic regression and DTL
     model       NAME/: a package with a model and its tests; `pip install -e NAME` registers it
-    dataset     NAME/: a package with a dataset and its tests; the same registers it
+    dataset     NAME/: a package with a dataset and its tests; `pip install -e NAME` registers it
 
-    Each runs as it is written, in the current folder or --folder. Existing files are not replaced.
+    The files are written to the current folder, or to --folder, and they run without changes.
+    Existing files are not replaced.
     """
     from transferbench import datasets, experiments, models
 

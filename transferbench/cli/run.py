@@ -43,11 +43,12 @@ def command(
 ) -> int:  # fmt: skip
     """Run models on one task.
 
-    Print their accuracy beside the paper's. Runs are kept in results/runs.jsonl; a finished one is
-    not repeated while its data and code stay the same, see --rerun.
+    The command prints the accuracy of each model beside that of the paper. It keeps the runs in
+    results/runs.jsonl. A finished run is not repeated while its data and code stay the same, see
+    --rerun.
 
-    Results on your own documents have warnings that need no labels. If a named model's result is
-    worthless by them, the exit code is 1.
+    For your own documents the command also prints warnings, which need no labels. If they show that
+    the result of a named model is worthless, the exit code is 1.
     """
     from transferbench import parameters
     from transferbench.errors import UserError
@@ -122,7 +123,7 @@ def _rows(records: Sequence[Record]) -> tuple[list[list[str]], dict[str, Experim
 
 
 def _mean(values: list[float]) -> str:
-    """Return mean and, of several values, standard deviation."""
+    """Return the mean and, for several values, the standard deviation."""
     from statistics import fmean, stdev
 
     mean = f"{fmean(values):.2f}"

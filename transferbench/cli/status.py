@@ -16,10 +16,10 @@ from transferbench.settings import Settings
 @several_experiments
 @click.pass_obj
 def command(settings: Settings, names: tuple[str, ...]) -> None:
-    """Show how far experiments are: runs that are done, failed or to do, and the time left.
+    """Show the progress of experiments: runs that are done, failed or to do, and the time left.
 
-    Without names, all experiments with results. Below the table are the commands that perform runs
-    in this folder of results now, on any machine that shares it.
+    Without names, the command shows all experiments with results. Below the table it lists the
+    commands that perform runs in this folder of results now, on any machine that shares the folder.
     """
     from transferbench import experiments
     from transferbench.evidence.frame import no_runs

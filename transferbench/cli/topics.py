@@ -47,7 +47,7 @@ class Files(ReadOptions):
 
     sources: tuple[str, ...] = option(
         "--source", type=click.Path(), multiple=True,
-        help="Labelled documents of a domain of your own, named as for `compare`; repeatable.",
+        help="Labelled documents of a domain of your own, given as for `compare`; repeatable.",
     )  # fmt: skip
     targets: tuple[str, ...] = option(
         "--target", type=click.Path(), multiple=True,
@@ -55,7 +55,7 @@ class Files(ReadOptions):
     )  # fmt: skip
     task_options: tuple[str, ...] = option(
         "--option", multiple=True, metavar="NAME=VALUE",
-        help="How texts become features (`describe own`); repeatable.",
+        help="Set how texts become features; `describe own` lists the options. Repeatable.",
     )  # fmt: skip
 
 
@@ -63,20 +63,22 @@ class Files(ReadOptions):
 @click.argument("model", shell_complete=completing(lambda: models.WITH_TOPICS))
 @click.argument("name", metavar="[TASK]", required=False, shell_complete=completing(task_names))
 @parameter_options
-@click.option("--seed", type=Integer(0, 2**32 - 1), default=0, show_default=True, help="Seed.")
+@click.option(
+    "--seed", type=Integer(0, 2**32 - 1), default=0, show_default=True, help="Seed of the fit."
+)
 @click.option("--words", type=Integer(1), default=10, show_default=True, help="Words of a topic.")
 @click.option(
     "--topics", "most", type=Integer(1), default=10, show_default=True,
-    help="Topics of a domain that are printed, the largest first.",
+    help="Number of topics to print for each domain, the largest first.",
 )  # fmt: skip
 @click.option(
     "--documents", type=Integer(0), default=0, show_default=True,
-    help="Typical documents of a topic.",
+    help="Number of typical documents to print for each topic.",
 )  # fmt: skip
 @click.option(
     "--relevance", type=Number(0, 1), default=0.6, show_default=True,
-    help="1 orders words by their frequency in the topic, less also by how much more frequent "
-    "they are there than elsewhere.",
+    help="Order of the words of a topic. 1 orders them by their frequency in the topic. A smaller "
+    "value also prefers words that are more frequent there than elsewhere.",
 )  # fmt: skip
 @click.option("--csv", "csv", type=click.Path(path_type=Path), help="Write all topics as CSV.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write all topics as a page.")
@@ -88,17 +90,20 @@ def command(
     words: int, most: int, documents: int, relevance: float, csv: Path | None, html: Path | None,
     as_json: bool, files: Files,
 ) -> None:  # fmt: skip
-    """Print what the feature clusters of a model are about.
+    """Print the topics of a model: the words, classes and documents of its feature clusters.
 
     \b
     transferbench topics dtl comp-vs-rec
     transferbench topics gcmf --source labelled.csv --target mail.csv --html topics.html
 
-    The model is fitted, and each entry of a document is divided among its feature clusters. A topic
-    has a share of all entries, the shares of its classes, the documents in which it is the largest,
-    and its words. Coherence (NPMI) is 0 if the words of a topic occur together as by chance, 1 if
-    always. Diversity is the share of different words among those of all topics. The effective
-    number of topics is less than that of the clusters if a few hold most entries.
+    The command fits the model, and divides each entry of a document among the feature clusters. For
+    each topic it prints the share of all entries, the share of documents in which the topic is the
+    largest, the shares of the classes, and the words.
+
+    Coherence (NPMI) is 0 if the words of a topic occur together as often as by chance, and 1 if
+    they always do. Diversity is the share of different words among the words of all topics. The
+    effective number of topics is less than the number of clusters if a few topics hold most
+    entries.
     """
     from transferbench import topics
     from transferbench.parameters import parse
@@ -272,7 +277,7 @@ def _print(found: Topics, texts: Texts, most: int, documents: int) -> None:
 
 
 def _classes(topic: Topic, classes: Sequence[str]) -> str:
-    """Return the shares of the classes in per cent; of many classes the largest with its name."""
+    """Return the shares of the classes in per cent; for many classes, the largest with its name."""
     if len(classes) <= FEW_CLASSES:
         return "/".join(f"{100 * share:.0f}" for share in topic.classes)
     best = max(range(len(classes)), key=topic.classes.__getitem__)

@@ -2,15 +2,16 @@
 
 A dataset module has
     FILES  {name: fetch.File}   origins of the original files and their digests; may be empty
-    TASKS  {task: one line}     the tasks it makes, `<paper or set>/<name>` or `<set>`; those of
-                                the datasets here stand in tasks.json, too, so that they can be
-                                listed quickly
+    TASKS  {task: one line}     the tasks it makes, `<paper or set>/<name>` or `<set>`; tasks.json
+                                repeats those of the datasets here, so that they can be listed
+                                quickly
     build(task, files, **options) → (Problem, Truth)   its keyword-only arguments are the options
     needed(task) → names in FILES       optional: the files of one task, if it does not need all
-    user_files(path) → files            if `build` has an option `path` for a file or folder of the
-                                        user: the files to read; none if the path does not exist
-    FACTS  {task: facts}        optional: what must be true of a task built with the default
-                                options; for the datasets here it is in facts.json
+    user_files(path) → files            the files to read, none if the path does not exist; needed
+                                        if `build` has an option `path` for the user's file or
+                                        folder
+    FACTS  {task: facts}        optional: facts that must hold for a task built with the default
+                                options; for the datasets here they are in facts.json
 
 Other packages add datasets by entry points in the group `transferbench.datasets`.
 """
@@ -41,7 +42,7 @@ def _stems() -> dict[str, str]:
 
 @cache
 def modules() -> dict[str, ModuleType]:
-    """Return the dataset modules by name (the file's, with hyphens)."""
+    """Return the dataset modules by name; the name is that of the file, with hyphens."""
     by_name = {n: importlib.import_module(f"{__name__}.{stem}") for n, stem in _stems().items()}
     # The user's own files make tasks in the same way.
     by_name["user"] = importlib.import_module("transferbench.userdata.tasks")
@@ -49,7 +50,10 @@ def modules() -> dict[str, ModuleType]:
 
 
 def _plugins(*, others: bool = False) -> dict[str, ModuleType]:
-    """Return the dataset modules of entry points by name; with `others`, of other packages only."""
+    """Return the dataset modules of entry points by name.
+
+    With `others`, return only those of other packages.
+    """
     by_name: dict[str, ModuleType] = {}
     own = {*_stems(), "user"}
     for point in plugins.points().select(group="transferbench.datasets"):
@@ -89,13 +93,13 @@ def full_name(name: str) -> str:
     Parameters
     ----------
     name
-        A full name, or one without a prefix: the first task of that name, in the order of the
-        datasets.
+        A full name, or a name without prefix. A name without prefix means the first task of that
+        name, in the order of the datasets.
 
     Raises
     ------
     UserError
-        For an unknown task.
+        If the task is unknown.
     """
     short: dict[str, str] = {}
     for task in tasks():
@@ -116,7 +120,7 @@ def facts(task: str) -> dict[str, Any]:
 
 
 def dataset_of(file: str) -> str:
-    """Return the dataset in originals.json that lists a file; of others, the file's folder."""
+    """Return the dataset in originals.json that lists a file, or else the file's first folder."""
     entries = read_originals().items()
     return next((name for name, e in entries if file in e["files"]), file.partition("/")[0])
 

@@ -4,13 +4,13 @@ The weights were computed from counts:
 
     w(d,t) = (1 + ln c(d,t)) · ln(D / n(t)) / length(d)      each document of Euclidean length one
 
-c(d,t) is the number of times that term t occurs in document d, n(t) the number of D other documents
-that contain t. Both are integers, and ln w(d,t) = ln(1 + ln c(d,t)) + a(t) − b(d) with a(t) =
-ln ln(D / n(t)) and b(d) the logarithm of the length. a and b are fitted in turn by medians; each
-entry takes the nearest count. A constant added to both a and b changes nothing; it is determined by
-the condition that n(t) is an integer, for rare terms first, whose n(t) are then fixed. If most
-weights of a term do not fit (for example because all counts of one were taken for two), the term
-gets the n(t) that fits most of its entries.
+c(d,t) is the number of times that term t occurs in document d. n(t) is the number of documents that
+contain t, among D other documents. Both are integers. So ln w(d,t) = ln(1 + ln c(d,t)) + a(t) −
+b(d), where a(t) = ln ln(D / n(t)) and b(d) is the logarithm of the length. a and b are fitted in
+turn by medians, and each entry takes the nearest count. A constant added to both a and b changes
+nothing. The condition that n(t) is an integer determines this constant, for rare terms first; their
+n(t) are then fixed. Most weights of a term may not fit, for example because all counts of one were
+taken for two. Then the term gets the n(t) that fits most of its entries.
 """
 
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ def recover_counts(weights: sp.csr_array, documents: int) -> tuple[sp.csr_array,
     counts
         c (n, d), integers in float32.
     containing
-        n(t) (d,); that of a term that occurs in no document is meaningless.
+        n(t) (d,). It is meaningless for a term that occurs in no document.
     """
     n, d = weights.shape
     rows, columns = np.repeat(np.arange(n), np.diff(weights.indptr)), weights.indices
@@ -62,7 +62,9 @@ def recover_counts(weights: sp.csr_array, documents: int) -> tuple[sp.csr_array,
 
 @dataclass(frozen=True)
 class _Entries:
-    """Nonzero weights of n documents. In the methods, s is the present estimate of w(d,t) + b(d).
+    """Nonzero weights of n documents.
+
+    In the methods, s is the present estimate of w(d,t) + b(d).
 
     Parameters
     ----------
@@ -101,7 +103,7 @@ class _Entries:
 
 
 def _fit(entries: _Entries) -> tuple[np.ndarray, np.ndarray]:
-    """Return a (d,) and b (n,) fitted on common terms; the others have a from their frequency."""
+    """Return a (d,) and b (n,) fitted on common terms; other terms get a from their frequency."""
     n, df, documents = entries.n, entries.df, entries.documents
     a = _log_idf(np.clip(df * documents / n, 1, documents - 1), documents)
     is_common = df[entries.columns] >= COMMON
@@ -146,7 +148,7 @@ def _fix_integers(
     a = entries.fit_terms(a, s)
 
     def integrality(constant: float) -> float:
-        """Return how near n(t) of rare terms are to integers, summed over the terms."""
+        """Return a measure of how near n(t) of rare terms are to integers, summed over terms."""
         containing = _containing(a[df > 1] + constant, documents)
         rare = containing[(containing > 0.5) & (containing < bound)]  # n(t) is not 0
         return float(np.cos(2 * np.pi * rare).sum())
@@ -161,7 +163,7 @@ def _fix_integers(
 def _correct_misfits(
     entries: _Entries, a: np.ndarray, s: np.ndarray, containing: np.ndarray
 ) -> np.ndarray:
-    """Return n(t) (d,), replaced for terms most of whose weights do not fit."""
+    """Return n(t) (d,); replace it for terms whose weights mostly do not fit."""
     columns, df = entries.columns, entries.df
     misfit = np.abs(s - a[columns] - entries.log_tf(a, s)) > TOLERANCE
     by_term = np.split(s[np.argsort(columns, kind="stable")], np.cumsum(df)[:-1])
@@ -205,7 +207,7 @@ def _best_containing(s: np.ndarray, current: float, documents: int) -> float:
     s
         (entries,) see `_Entries`.
     current
-        What is returned if no n(t) is possible.
+        The value to return if no n(t) is possible.
     documents
         D, see `recover_counts`.
     """

@@ -1,9 +1,10 @@
 """Amazon reviews of books, DVDs, electronics and kitchen appliances, positive or negative.
 
-The Multi-Domain Sentiment Dataset (Blitzer, Dredze and Pereira, ACL 2007), the usual benchmark of
-text transfer: 1,000 positive and 1,000 negative reviews of each domain, as counts of words and of
-pairs of adjacent words. A task has the labelled reviews of one domain as source and those of
-another as target. Reviews are in the order of the files, the negative ones first.
+This is the Multi-Domain Sentiment Dataset (Blitzer, Dredze and Pereira, ACL 2007), the usual
+benchmark of text transfer. It has 1,000 positive and 1,000 negative reviews of each domain, as
+counts of words and of pairs of adjacent words. A task has the labelled reviews of one domain as
+source and those of another as target. Reviews are in the order of the files, and the negative ones
+come first.
 """
 
 from itertools import permutations

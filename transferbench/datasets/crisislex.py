@@ -1,9 +1,10 @@
 """CrisisLexT6: tweets during six disasters, on-topic if they are about the disaster.
 
-Collected by Olteanu, Castillo, Diaz and Vieweg (CrisisLex: A Lexicon for Collecting and Filtering
-Microblogged Communications in Crises, ICWSM 2014): about 10,000 English tweets of each disaster,
-found by keywords or by place, and labelled by crowd workers. A task has the labelled tweets of one
-disaster as source and those of another as target, in the order of the files.
+Olteanu, Castillo, Diaz and Vieweg collected the tweets (CrisisLex: A Lexicon for Collecting and
+Filtering Microblogged Communications in Crises, ICWSM 2014). There are about 10,000 English tweets
+of each disaster. They were found by keywords or by place, and crowd workers labelled them. A task
+has the labelled tweets of one disaster as source and those of another as target, in the order of
+the files.
 """
 
 import csv

@@ -1,16 +1,16 @@
 """Email spam: the ECML/PKDD 2006 Discovery Challenge, labelled public mails and users' inboxes.
 
-The files contain word counts in SVMlight's format, "<label> <word>:<count> …". Words are numbers;
-the label is +1 for spam and -1 for other mail (the challenge's convention; the MRTL paper states
-the reverse, which changes no accuracy). Half of each file is spam. Task A has 4,000 public mails
-and three inboxes of 2,500; task B has 100 public mails and 15 inboxes of 400. The dictionaries of A
-and B differ, so their files are never mixed. Inbox 0 belongs to user 1. A mail may contain a word
+The files contain word counts in SVMlight's format, "<label> <word>:<count> …". Words are numbers.
+The label is +1 for spam and -1 for other mail, as in the challenge. The MRTL paper states the
+reverse, which changes no accuracy. Half of each file is spam. Task A has 4,000 public mails and
+three inboxes of 2,500. Task B has 100 public mails and 15 inboxes of 400. The dictionaries of A and
+B differ, so their files are never mixed. Inbox 0 belongs to user 1. A mail may contain a word
 thousands of times; the weighting "log-tf" reduces the effect. The DAM paper published the inboxes
 of task A in the form of the options weighting=tf, min_df=1.
 
-Task A's public mails have three origins, verified by one git blob id; if all are out of reach and
-no mirror has them, `email-spam` is unavailable. Its FACTS are those that the papers state; those of
-the other tasks were computed from the built tasks.
+Task A's public mails have three origins. One git blob id verifies them. If all origins are out of
+reach and no mirror has the mails, `email-spam` is unavailable. The papers state the FACTS of
+`email-spam`. The FACTS of the other tasks were computed from the built tasks.
 """
 
 from itertools import permutations

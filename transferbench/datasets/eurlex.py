@@ -1,22 +1,22 @@
 """EUR-Lex: 19,348 documents of European Union law and their classes (Loza Mencía, Fürnkranz 2010).
 
-Data of the multi-label paper's Tables 1 and 10, as an ARFF file of tf-idf weights of 5,000 words
-with the directory codes as labels. The file is verified by its git blob id. Attributes of the type
-{0,1} are the labels (codes are named tag_11.30.40.0), all others the weights.
+The multi-label paper uses these data in Tables 1 and 10. They are an ARFF file of tf-idf weights of
+5,000 words, with the directory codes as labels. The git blob id of the file verifies it. Attributes
+of the type {0,1} are the labels (codes are named tag_11.30.40.0), and all others are the weights.
 
-Labels: the 20 directory codes of the first level; a document has code 11 if it has any label
+The labels are the 20 directory codes of the first level. A document has code 11 if it has any label
 tag_11.…. The paper's Table 1 counts the deepest codes (412 labels, cardinality 1.292, diversity
-1,615), but its Hamming losses are near 2 · density · (1 − F1), which implies a density of about
-.06: that of the first level is .059, that of the deepest .003.
+1,615). But its Hamming losses are near 2 · density · (1 − F1), which implies a density of about
+.06. The density of the first level is .059, and that of the deepest is .003.
 
-Views: the published weights, each document scaled to length one, and topics by PLSA. Both are
-choices: the paper states no scale, and its PLSA is of term counts, which these files lack; here it
-is of the weights.
+There are two views: the published weights, where each document is scaled to length one, and topics
+by PLSA. Both are choices. The paper states no scale. Its PLSA uses term counts, which these files
+lack; here PLSA uses the weights.
 
-Tasks: the codes of the second level are assigned in turn within each
-code of the first; a document belongs to its largest code. The paper states neither its assignment
-nor the fraction it trains on. The task of a document thus depends on true labels, including those
-of test documents; `tasks=1` and `tasks_from` avoid that.
+Within each code of the first level, the codes of the second level are assigned to the tasks in
+turn. A document belongs to its largest code. The paper states neither its assignment nor the
+fraction it trains on. So the task of a document depends on true labels, including those of test
+documents. `tasks=1` and `tasks_from` avoid this.
 """
 
 from pathlib import Path
@@ -53,7 +53,7 @@ build = multilabel_builder(_read)
 
 
 def _union(Y: np.ndarray, groups: list[Code]) -> tuple[list[Code], np.ndarray]:
-    """Return the different groups of labels, and which documents have a label of each.
+    """Return the different groups of labels, and the documents that have a label of each group.
 
     Parameters
     ----------

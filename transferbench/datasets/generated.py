@@ -4,10 +4,10 @@ There are K tasks and c classes. In task t, the probability of word f (from 0) i
 
     1/(f + 1) · exp(g_tf / 2) · (2 if f mod c = class else 1),
 
-that is Zipf's law, changed a little for each task by a normal g_tf, with a block of words for each
-class. The number of words of a document is Poisson distributed, at least 1; words are independent.
-The sizes of tasks, and of the classes of a task, differ by at most one document.
-`generated/transfer` has domains in place of tasks, the first of which is labelled.
+This is Zipf's law, changed a little for each task by a normal g_tf, with a block of words for each
+class. The number of words of a document is Poisson distributed, and at least 1. Words are
+independent. The sizes of tasks, and of the classes of a task, differ by at most one document.
+`generated/transfer` has domains in place of tasks, and the first domain is labelled.
 """
 
 from pathlib import Path
@@ -54,8 +54,8 @@ def _read(
     classes
         Number of classes.
     features
-        Number of words, of which those that no document contains are dropped; 0 means 2,000, or
-        50,000 for generated/transfer.
+        Number of words; 0 means 2,000, or 50,000 for generated/transfer. Words that no document
+        contains are dropped.
     words
         Mean number of words of a document; 0 means 60, or 100 for generated/transfer.
     random_state
@@ -89,7 +89,10 @@ build = builder(_read, lambda task: "transfer" if task.endswith("transfer") else
 def _draw_counts(
     rng: np.random.Generator, frequency: np.ndarray, y: np.ndarray, classes: int, words: int
 ) -> sp.csr_array:
-    """Return counts (n, d) of documents of the classes y (n,); frequency (d,) need not sum to 1."""
+    """Return counts (n, d) of documents of the classes y (n,).
+
+    frequency (d,) need not sum to 1.
+    """
     features = len(frequency)
     class_of_feature = np.arange(features) % classes
     lengths = np.maximum(rng.poisson(words, len(y)), 1)

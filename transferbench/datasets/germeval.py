@@ -2,9 +2,9 @@
 
 Wiegand, Siegel and Ruppenhofer (Overview of the GermEval 2018 Shared Task on the Identification of
 Offensive Language, 2018) collected training and test tweets from the timelines of different users.
-A task has one part as source and the other as target. The classes are other and offense, or, in
-`germeval/fine-…`, other, abuse, insult and profanity. Tweets are in the order of the files; their
-marks |LBR| of line breaks are no words.
+A task has one part as source and the other as target. The classes are other and offense. In
+`germeval/fine-…` they are other, abuse, insult and profanity. Tweets are in the order of the files.
+Their marks |LBR| of line breaks do not count as words.
 """
 
 from itertools import permutations

@@ -1,7 +1,7 @@
 """Mulan's multi-label data sets: emotions, yeast, medical, enron, bibtex.
 
-Five sets of the library Mulan (Tsoumakas et al., JMLR 2011) that papers on multi-label learning
-often use, in ARFF, with the names of the labels in XML:
+These are five sets of the library Mulan (Tsoumakas et al., JMLR 2011) that papers on multi-label
+learning often use. They are in ARFF, and the names of the labels are in XML:
 
     emotions   593 songs, 72 features of rhythm and timbre, 6 emotions
     yeast      2,417 genes, 103 numbers (expression, phylogeny), 14 groups of functions
@@ -10,13 +10,13 @@ often use, in ARFF, with the names of the labels in XML:
     bibtex     7,395 entries of BibSonomy, 1,836 words, 159 tags
 
 There is one domain, "all", and one view. The words are published as 0 and 1. The numbers of
-emotions and yeast, which may be negative, are scaled: each feature to [0, 1] by its least and
-largest value over all documents, test documents included; no label is used. Features that never
+emotions and yeast may be negative. So each feature is scaled to [0, 1] by its least and largest
+value over all documents, including test documents. No label is used for this. Features that never
 occur are dropped.
 
-The publishers' files for training and test are not in the repository at this commit: each split is
-a random half by the number `split`, so scores differ from those that papers print for the
-publishers' parts.
+The publishers' files for training and test are not in the repository at this commit. So each split
+is a random half, chosen by the number `split`. Scores therefore differ from those that papers print
+for the publishers' parts.
 """
 
 from pathlib import Path
@@ -73,7 +73,7 @@ def build(
 
 
 def scale(X: np.ndarray) -> np.ndarray:
-    """Return X (n, d), float32, with each feature from 0 to 1; a constant one is 0."""
+    """Return X (n, d), float32, with each feature scaled to [0, 1]; a constant feature is 0."""
     low, high = X.min(axis=0).astype(float), X.max(axis=0).astype(float)
     return np.asarray((X - low) / np.where(high > low, high - low, 1), np.float32)
 

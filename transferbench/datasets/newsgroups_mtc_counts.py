@@ -1,7 +1,7 @@
 """The word counts of `newsgroups_mtc` as transfer tasks: one clustering task to the other.
 
-`mtc-counts/<pair>` has the first clustering task as source and the second as target, and
-`mtc-counts/<pair>-reversed` the second as source.
+`mtc-counts/<pair>` has the first clustering task as source and the second as target.
+`mtc-counts/<pair>-reversed` has the second as source and the first as target.
 """
 
 from pathlib import Path

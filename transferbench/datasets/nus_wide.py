@@ -1,13 +1,14 @@
 """NUS-WIDE-LITE: 55,615 Flickr images, low-level features, tags, 81 concepts (Chua et al. 2009).
 
-Data of the multi-label paper's Tables 1 and 11. They are not fetched: no digests of the 162 label
-files are known. A copy is in a git repository, whose commit git verifies:
+The multi-label paper uses these data in Tables 1 and 11. They are not fetched, because no digests
+of the 162 label files are known. A copy is in a git repository, whose commit git verifies:
 
     git clone https://github.com/Umauro/Taller2-Machine-Learning FOLDER
     git -C FOLDER checkout 8bf9e9bcdf4934ccf0cd81d5e968ac84f587e5b3
 
-FOLDER is `own/nus-wide` of the data folder, or another one: `nus-wide:path=FOLDER`. The
-laboratory's own copy serves as well; it is given away under an agreement, see
+FOLDER is `own/nus-wide` of the data folder. For another folder name it in the task, as in
+`nus-wide:path=FOLDER`. The laboratory's own copy serves as well. The laboratory gives it away under
+an agreement, see
 https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide/NUS-WIDE.html. FOLDER, or
 `NUS-WIDE-Lite` in it, has
 
@@ -17,23 +18,23 @@ https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide/NUS-WIDE.ht
 
 KIND is CH (colour histogram, 64 numbers), CORR (colour correlogram, 144), EDH (edges, 73), WT
 (wavelet texture, 128) or CM55 (colour moments, 225). The files of features and tags that are used
-must have the digests of that commit, and the labels its numbers of images, labels and label sets.
-Files with other line ends, as git on Windows may write them, are refused.
+must have the digests of that commit. The labels must have its numbers of images, labels and label
+sets. Files with other line ends, as git on Windows may write them, are refused.
 
-The paper has 708 features: those of CH and CORR, which are the views here, and 500 of a bag of
-visual words, which the copy lacks. Add them as Normalized_BoW_Lite_{Train,Test}.dat, which are not
-verified, and use `views=CH+CORR+BoW`.
+The paper has 708 features. CH and CORR are among them, and are the views here. The other 500 are of
+a bag of visual words, which the copy lacks. Add them as Normalized_BoW_Lite_{Train,Test}.dat, and
+use `views=CH+CORR+BoW`. These files are not verified.
 
-All concepts are labels: 4.211 an image (density .0520, 15,114 label sets); 2,989 images have none.
-The paper's Table 1 prints 55,615 images with cardinality 1.869, density .023 and 18,430 label sets;
-those three are of the full NUS-WIDE (269,648 images: 1.8685, .0231 and 18,430). Its Hamming losses
-are near 2 · density · (1 − F1), which implies a density of .29: it must have used a few broad
-concepts, which it does not name.
+All concepts are labels. An image has 4.211 on average (density .0520, 15,114 label sets), and 2,989
+images have none. The paper's Table 1 prints 55,615 images with cardinality 1.869, density .023 and
+18,430 label sets. These last three numbers are of the full NUS-WIDE (269,648 images: 1.8685, .0231
+and 18,430). The paper's Hamming losses are near 2 · density · (1 − F1), which implies a density of
+.29. So it must have used a few broad concepts, which it does not name.
 
-Tasks: the concepts are assigned in turn; an image belongs to its largest concept. By default this
-uses the true labels of test images, too; `tasks_from=train-labels` (by the first view),
-`tasks_from=random` and `tasks=1` avoid that, see `rcv1/subset1`. The laboratory's Train and Test
-parts are joined and split again at random.
+The concepts are assigned to the tasks in turn, and an image belongs to its largest concept. By
+default this also uses the true labels of test images. `tasks_from=train-labels` (by the first
+view), `tasks_from=random` and `tasks=1` avoid this, see `rcv1/subset1`. The laboratory's Train and
+Test parts are joined and split again at random.
 """
 
 from pathlib import Path
@@ -88,9 +89,9 @@ def _read(
     Raises
     ------
     Unavailable
-        Without a path.
+        If there is no folder.
     ValueError
-        For files that are missing or not the known ones.
+        If files are missing or are not the known ones.
     """
     folder = _unpacked(user_folder(path, task, "NUS-WIDE: its files are not fetched", REMEDY))
     matrices = [_features(folder, kind) for kind in views.split("+")]
@@ -104,7 +105,7 @@ build = multilabel_builder(_read)
 
 
 def _unpacked(folder: Path) -> Path:
-    """Return the folder of the files: `NUS-WIDE-Lite` in the user's folder, or that itself."""
+    """Return `NUS-WIDE-Lite` in the user's folder if it exists, or else the user's folder."""
     inside = folder / "NUS-WIDE-Lite"
     return inside if inside.is_dir() else folder
 
@@ -122,7 +123,7 @@ def _features(folder: Path, kind: str) -> Matrix:
     Raises
     ------
     ValueError
-        If a file is missing or not the known one.
+        If a file is missing or is not the known one.
     """
     tables = []
     for part in PARTS:
@@ -161,7 +162,7 @@ def _labels(folder: Path) -> tuple[list[str], np.ndarray]:
 
 
 def _numbers(file: Path) -> np.ndarray:
-    """Return the numbers (images, d) of a text file. Raise ValueError for other content."""
+    """Return the numbers (images, d) of a text file; raise ValueError for other content."""
     try:
         return np.loadtxt(file, np.float32, ndmin=2, comments=None, encoding="utf-8")
     except ValueError as error:

@@ -1,29 +1,31 @@
 """RCV1-v2: five subsets of 6,000 Reuters news stories each, with 101 of its 103 topics as labels.
 
-Data of the multi-label paper (Tables 1–9 and 13 use subsets 1–4), as R data frames of cosine-
-normalised log tf-idf weights (Lewis et al., JMLR 2004), in which every document has length one.
+The multi-label paper uses these data (subsets 1–4 in Tables 1–9 and 13). They are R data frames of
+cosine-normalised log tf-idf weights (Lewis et al., JMLR 2004), in which every document has length
+one.
 
-The files have a defect. In one half of the rows of each (the last 3,000; the first of subset 5) the
-101 label columns are shifted to the left (by 1, 12, 14, 24 and 11), into the features, so that
-"Class1" is one topic in one half and another in the other. The files themselves show it: with
-labels among their features those rows are longer than one, and the label frequencies of the two
-halves are uncorrelated (−0.07 to 0.17). The tasks undo the shift: every row then has length one,
-and the label frequencies of the halves agree (correlation 0.997 or more). Cardinality and diversity
-of the uncorrected file of subset 1 are those of the paper's Table 1. The corrected labels are the
-first 101 topics in alphabetical order, and no story has a topic without its parent.
-MCAT and M143 are missing; MCAT is the union of M11, M12, M13 and M14.
+The files have a defect. In one half of the rows of each file, the 101 label columns are shifted to
+the left, into the features. It is the half of the last 3,000 rows, and in subset 5 the half of the
+first 3,000. In subsets 1 to 5 the shift is 1, 12, 14, 24 and 11 columns. So "Class1" is one topic
+in one half and another topic in the other. The files themselves show the defect. With labels among
+their features those rows are longer than one, and the label frequencies of the two halves are
+uncorrelated (−0.07 to 0.17). The tasks undo the shift. Then every row has length one, and the label
+frequencies of the halves agree (correlation 0.997 or more). Cardinality and diversity of the
+uncorrected file of subset 1 are those of the paper's Table 1. The corrected labels are the first
+101 topics in alphabetical order, and no story has a topic without its parent. MCAT and M143 are
+missing; MCAT is the union of M11, M12, M13 and M14.
 
-Labels: the four top topics CCAT, ECAT, GCAT and MCAT, or (…-101) all. The paper states 101, but its
-Hamming losses are near 2 · density · (1 − F1), which implies a density of .31 to .37: that of the
-top topics is .29, that of 101 labels .03. Views: the weights, and topics by PLSA on the term
-counts, which are recovered from the weights (for 29,306 of the 30,000 documents every weight is
-exact).
+The labels are the four top topics CCAT, ECAT, GCAT and MCAT. The tasks …-101 have all 101 labels.
+The paper states 101, but its Hamming losses are near 2 · density · (1 − F1), which implies a
+density of .31 to .37. The density of the top topics is .29, and that of 101 labels is .03. The
+views are the weights, and topics by PLSA on the term counts. The counts are recovered from the
+weights; for 29,306 of the 30,000 documents every weight is exact.
 
-Tasks: the paper says only that a task has "instances belonging to different sub-categories". Here
-the sub-categories of each top topic are assigned to the tasks in turn, and a story belongs to its
-largest sub-category. By default (`tasks_from=labels`) this uses the true labels of all stories,
-test stories included, so a method that uses the tasks receives label information. With
-`tasks_from=train-labels` only labels of training stories are used; a test story gets the
+About tasks the paper says only that a task has "instances belonging to different sub-categories".
+Here the sub-categories of each top topic are assigned to the tasks in turn, and a story belongs to
+its largest sub-category. By default (`tasks_from=labels`) this uses the true labels of all stories,
+including test stories. So a method that uses the tasks receives label information. With
+`tasks_from=train-labels` only labels of training stories are used. A test story then gets the
 sub-category whose training stories have the nearest mean of tf-idf weights. `tasks_from=random`
 uses no labels, and `tasks=1` makes no tasks. The paper does not state the fraction it trains on.
 """
@@ -76,7 +78,7 @@ def _read(task: str, files: dict[str, Path], *, views: Views = "both") -> Multil
     ----------
     views
         The published weights ("tf-idf"), the topics P(z|d) of every document of the subset
-        ("topics"), or both.
+        ("topics"), or both ("both").
     """
     (path,) = files.values()
     X, Y = _corrected(path)
@@ -100,7 +102,7 @@ Table = tuple["sp.csr_array", "np.ndarray"]
 
 @lru_cache(maxsize=5)
 def _corrected(path: Path) -> Table:
-    """Return weights (6000, 47236) and labels (6000, 101) of a subset, shifts undone."""
+    """Return weights (6000, 47236) and labels (6000, 101) of a subset with the shifts undone."""
     return undo_shifts(*_published(path), SHIFTS[f"rcv1/{path.name}"])
 
 
@@ -113,7 +115,7 @@ def _topics(path: Path) -> np.ndarray:
 
 @lru_cache(maxsize=5)
 def _published(path: Path) -> Table:
-    """Return weights (n, d) and labels (n, 101) of a file as they are."""
+    """Return weights (n, d) and labels (n, 101) of a file as they are published."""
     (variable,) = read_rda(path).values()
     columns = [c for n, c in variable["dataset"].items() if n.startswith(("Att", "Class"))]
     indptr = np.cumsum([0, *(len(c.positions) for c in columns)])

@@ -1,10 +1,10 @@
 """Reuters-21578, cross-domain: news on organisations, people and places, two classes at a time.
 
-These are the preprocessed sets of Gao et al. (KDD 2008), which the GTL and DTL papers use: raw
-counts over a vocabulary of each task, whose words are not published. Subcategories of a class are
-split between source and target. Labels are 1 and 2, without names. The names follow from the files:
-each class is in two of the three tasks with the same documents (people 649 + 621, orgs 588 + 587,
-places 428 + 456).
+These are the preprocessed sets of Gao et al. (KDD 2008), which the GTL and DTL papers use. They are
+raw counts. Each task has its own vocabulary, whose words are not published. Subcategories of a
+class are split between source and target. Labels are 1 and 2, without names. The names follow from
+the files: each class is in two of the three tasks with the same documents (people 649 + 621, orgs
+588 + 587, places 428 + 456).
 """
 
 from pathlib import Path

@@ -1,13 +1,13 @@
 """WebKB: web pages of four universities' computer science departments, crawled in January 1997.
 
-Of the "4 Universities" set, the classes student, faculty, course and project are used. In
-`mtc/webkb4` each university is a clustering task; `webkb/<one>-vs-<other>` has the labelled pages
-of one university as source and those of another as target. A file is the server's header, an empty
-line and HTML, parsed by the HTML standard: text without markup, comments, scripts and styles,
-separated at tags, and the text for browsers without frames. Pages of a task are in the order of
-their paths; some contain only a redirection and may have no feature. Features are the 2,000 words
-of highest document frequency over the universities of the task together, two letters a to z or
-more, by default without scikit-learn's English stop words.
+The classes student, faculty, course and project of the "4 Universities" set are used. In
+`mtc/webkb4` each university is a clustering task. `webkb/<one>-vs-<other>` has the labelled pages
+of one university as source and those of another as target. A file has the server's header, an empty
+line and HTML, which is parsed by the HTML standard. The text is separated at tags, and has no
+markup, comments, scripts and styles. It includes the text for browsers without frames. Pages of a
+task are in the order of their paths. Some pages contain only a redirection and may have no feature.
+Features are words of two letters a to z or more: the 2,000 of highest document frequency over the
+universities of the task together. By default scikit-learn's English stop words are left out.
 """
 
 import re

@@ -1,8 +1,8 @@
 """WebKB as the LINQS group prepared it: 877 pages of four universities by 1,703 words, 0 or 1.
 
-Work on linked documents uses this version; here it is a check of our own parsing of the pages
-(`mtc/webkb4`). The clustering paper uses four of its five classes; staff, with one page of Texas,
-is left out: 838 pages remain. The links are not used. Words are numbers.
+Work on linked documents uses this version. Here it checks our own parsing of the pages
+(`mtc/webkb4`). The clustering paper uses four of its five classes. The class staff, which has one
+page of Texas, is left out, and 838 pages remain. The links are not used. Words are numbers.
 """
 
 from pathlib import Path

@@ -1,15 +1,16 @@
 """20 Newsgroups as Zhuang and Luo weighted it: three pairs of top categories, from their files.
 
 Zhuang and Luo distributed weighted words of comp against sci, rec against sci and sci against talk.
-The GTL paper cites them, but states more words than these files have; `gtl/<pair>-bydate` has as
-many. A file has the posts of one sub-category, in lines "word document value"; words and documents
-are numbers from 1, the words have no names. The tasks have the values as distributed, at raw
-length. The last line of each file, the last word of the last document with the value 1.1e-05, sets
-the size of a matrix; it is kept. A word that occurs in no file of a task has no column (13 of comp
-against sci, none of the others).
+The GTL paper cites them, but states more words than these files have. `gtl/<pair>-bydate` has as
+many words as that paper states. A file has the posts of one sub-category, in lines "word document
+value". Words and documents are numbers from 1, and the words have no names. The tasks have the
+values as distributed, at raw length. The last line of each file is the last word of the last
+document with the value 1.1e-05. It sets the size of a matrix, and it is kept. A word that occurs in
+no file of a task has no column. There are 13 such words in comp against sci, and none in the other
+pairs.
 
-All values follow from Rennie's counts by `newsgroups_bydate.recipe`, with the words in 16 posts or
-more of both top categories (sci against talk: in 6).
+All values follow from Rennie's counts by `newsgroups_bydate.recipe`. They use the words in 16 posts
+or more of both top categories; for sci against talk, the words in 6 posts or more.
 """
 
 from pathlib import Path

@@ -1,8 +1,8 @@
 """A user's files and their documents: how they are named, found and read.
 
 A name is a file, a folder, a pattern with * ? [ ], or several of these with commas between them.
-All files of a name are one domain, in alphabetical order of their paths. NAME.labels.txt, the
-labels of an npz, is not a file of documents.
+All files of a name are one domain, in alphabetical order of their paths. NAME.labels.txt holds the
+labels of an npz. It is not a file of documents.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ FEATURES = ("words", "embeddings", "both")
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """How files are read: options of commands, keys of a YAML task and arguments in Python.
+    """Options to read files, as command-line options, keys of a YAML task and Python arguments.
 
     Parameters
     ----------
@@ -61,39 +61,39 @@ class ReadOptions:
         Separator of the columns of CSV and TSV; None if the first line decides.
     quoting
         "minimal" if values with separators are in quotes, "none" if quotes are characters of the
-        texts. "auto" is "minimal", and for files with tabs "none" if only that makes each line a
-        row.
+        texts. "auto" means "minimal". For files with tabs it means "none" if only this makes each
+        line a row.
     source_text, source_label, source_encoding, source_delimiter, source_quoting
         The same for sources; None if they are like targets.
     features
-        What models see of a document: "words" (of matrices: their numbers), "embeddings" or "both".
-        None means both if there are files of vectors, else words.
+        Features of a document that models see: "words", "embeddings" or "both". The words of a
+        matrix are its numbers. None means both if there are files of vectors, else words.
     vectors
         Files of dense vectors, one for each domain, sources first, or one for all; see
-        `userdata.vectors`. Without any, embeddings are computed from the texts.
+        `userdata.vectors`. Without files, embeddings are computed from the texts.
     """
 
     text: str = _option("--text-column", "text", "Column of the texts.")
     label: str = _option("--label-column", "label", "Column of the labels.")
     separator: str | None = _option(
         "--label-separator", None,
-        "Text between the labels of a document; '' if a label is always one.  "
+        "Text between the labels of a document; '' if each document has one label.  "
         "[default: | for multi-label models]",
     )  # fmt: skip
     encoding: str = _option(
         "--encoding", "utf-8",
-        "Encoding of texts that are not UTF-8; for CSV of Excel cp1252 (Western European), cp949 "
-        "(Korean), cp932 (Japanese), gb18030 (Chinese).",
+        "Encoding of texts that are not UTF-8. CSV files of Excel may have cp1252 (Western "
+        "European), cp949 (Korean), cp932 (Japanese) or gb18030 (Chinese).",
     )  # fmt: skip
     delimiter: str | None = _option(
         "--delimiter", None,
-        "Separator of the columns of CSV and TSV: a character or tab.  "
-        "[default: by the first line]",
+        "Separator of the columns of CSV and TSV: a character, or the word tab.  "
+        "[default: the first line decides]",
     )  # fmt: skip
     quoting: Literal["auto", "minimal", "none"] = _option(
         "--quoting", "auto",
-        "none if quotes in CSV and TSV are characters of the texts; minimal if they enclose values "
-        "with separators or line ends.",
+        "Meaning of quotes in CSV and TSV. none: they are characters of the texts. minimal: they "
+        "enclose values with separators or line ends.",
         choices=QUOTING,
     )  # fmt: skip
     source_text: str | None = _option(
@@ -113,19 +113,20 @@ class ReadOptions:
     )
     features: Literal["words", "embeddings", "both"] | None = _option(
         "--features", None,
-        "What models see: words, sentence embeddings (of English texts; extra modern), or both. "
-        " [default: both with --vectors, else words]",
+        "Features that models see: words, sentence embeddings, or both. Without --vectors, "
+        "embeddings are for English texts and need the extra modern.  "
+        "[default: both with --vectors, else words]",
         choices=FEATURES,
     )  # fmt: skip
     vectors: tuple[str, ...] = _option(
         "--vectors", (),
-        "File of embeddings by an encoder of your own (.npy .npz), a row for each document; one "
-        "for each --source, then one for each --target, or one for all; repeatable.",
+        "File of embeddings by an encoder of your own (.npy .npz), with a row for each document. "
+        "Give one for each --source, then one for each --target, or one for all; repeatable.",
         multiple=True, show_default=False,
     )  # fmt: skip
 
     def of_sources(self) -> ReadOptions:
-        """Return how sources are read."""
+        """Return the options to read sources."""
         return ReadOptions(
             text=self.text if self.source_text is None else self.source_text,
             label=self.label if self.source_label is None else self.source_label,
@@ -143,7 +144,8 @@ class DomainFiles:
     Parameters
     ----------
     name
-        Name of the domain: that of the file or folder, else of the first file, without its suffix.
+        Name of the domain. It is the name of the file or folder, or else of the first file, without
+        its suffix.
     path
         The file, or the text that names several files; messages show it.
     files
@@ -168,14 +170,14 @@ class Documents:
     labels
         (n,) names of classes, "" for a document without a label.
     table
-        (n, ·) the columns of the user's tables; no columns for matrices. The index is the file of
-        each document, and its row: its number in the file, from 1.
+        (n, ·) the columns of the user's tables; no columns for matrices. The index has the file of
+        each document, and its row, which is its number in the file from 1.
     kind
         The kind of the files, see `file_kind`.
     name
-        Name of the domain; "" for that of the file.
+        Name of the domain; "" stands for the name of the file.
     dialect
-        How the first file is written.
+        Dialect of the first file.
     """
 
     path: Path
@@ -228,7 +230,7 @@ def find_domains(names: Sequence[str]) -> list[DomainFiles]:
     Raises
     ------
     UserError
-        For a name without files.
+        If a name has no files.
     """
     return [find_files(name) for name in names]
 
@@ -261,7 +263,7 @@ def find_files(name: str, folder: Path = Path()) -> DomainFiles:
 
 
 def check_unique(domains: Iterable[DomainFiles]) -> None:
-    """Check that no file occurs twice, also by a link.
+    """Check that no file occurs twice; a link counts as the file that it leads to.
 
     Parameters
     ----------
@@ -271,7 +273,7 @@ def check_unique(domains: Iterable[DomainFiles]) -> None:
     Raises
     ------
     UserError
-        If one does.
+        If a file occurs twice.
     """
     real_paths = set()
     for domain in domains:
@@ -316,12 +318,12 @@ def check_files(
     max_bytes
         Largest size of a packed file; by default the setting.
     content
-        What a file should have.
+        Name of the content that a file should have.
 
     Raises
     ------
     UserError
-        For the first file that fails a check.
+        If a file fails a check; the first one is reported.
     """
     max_bytes = max_bytes or settings.load().max_bytes
     remedy = "split it into several files"
@@ -348,7 +350,7 @@ def check_files(
 
 
 def file_digests(files: Iterable[Path], start: Path) -> list[str]:
-    """Return for each file its path and its SHA-256, with a blank between.
+    """Return the path and the SHA-256 of each file, with a blank between them.
 
     Parameters
     ----------
@@ -360,7 +362,7 @@ def file_digests(files: Iterable[Path], start: Path) -> list[str]:
     Raises
     ------
     UserError
-        For a file that cannot be read.
+        If a file cannot be read.
     """
     folder = start if start.is_dir() else start.parent
     digests = []
