@@ -1,6 +1,6 @@
 """The dialect of a text file: encoding, byte order mark, separator, quoting and line ends.
 
-Readers find the dialect of a file, and predictions are written in that of the target.
+Readers find the dialect of a file. Predictions are written in the dialect of the target.
 """
 
 from __future__ import annotations
@@ -80,8 +80,9 @@ DEFAULT = Dialect()
 def decode(path: Path, encoding: str) -> tuple[TextIO, Dialect]:
     """Return the text of a file, and its encoding and byte order mark as a Dialect.
 
-    A file with a byte order mark has the encoding of the mark. Of others, UTF-8 is tried first;
-    the named encoding is used if that fails. A warning says so if it is not the named one.
+    A file with a byte order mark has the encoding of the mark. For other files UTF-8 is tried
+    first, and the named encoding is used if this fails. If the encoding is not the named one, a
+    warning says so.
 
     Parameters
     ----------
@@ -93,8 +94,8 @@ def decode(path: Path, encoding: str) -> tuple[TextIO, Dialect]:
     Raises
     ------
     UserError
-        For an unknown encoding, for bytes that are not in it, with their line, and for a line of
-        more than MAX_LINE bytes.
+        If the encoding is unknown, if it does not have some bytes (the message has their line), or
+        if a line has more than MAX_LINE bytes.
     """
     content = path.read_bytes()
     for number, row in enumerate(io.BytesIO(content), start=1):
@@ -223,9 +224,9 @@ def find_delimiter(
 ) -> str:
     """Return the separator of the columns of a table, by its first line.
 
-    It is a tab in a .tsv whose first line has one. Else it is the one that separates most of the
-    wanted columns, and of these the most frequent one; ties go to that of the suffix. Spreadsheets
-    write semicolons where the comma is decimal.
+    It is a tab in a .tsv whose first line has one. Otherwise it is the separator that separates
+    most of the wanted columns. If several do, the most frequent one is taken, and on a tie that of
+    the suffix. Spreadsheets write semicolons where the comma is the decimal sign.
 
     Parameters
     ----------
@@ -266,7 +267,7 @@ def named_delimiter(name: str) -> str:
     Raises
     ------
     UserError
-        For any other text, a quote or a line end.
+        If it is any other text, a quote or a line end.
     """
     delimiter = NAMED_DELIMITERS.get(name.casefold(), name)
     if len(delimiter) != 1 or delimiter in '"\r\n':
@@ -276,5 +277,5 @@ def named_delimiter(name: str) -> str:
 
 
 def warn(message: str) -> None:
-    """Warn of how a file was read."""
+    """Print a warning about the way in which a file was read."""
     warnings.warn(message, stacklevel=4)

@@ -1,7 +1,7 @@
-"""Doubts: how far to trust a result, without any label of a target.
+"""Doubts: reasons not to trust a result, found without any label of a target.
 
-A doubt is a warning of a doubtful or worthless result, with the remedy. `compare`, `predict` and
-`run FILE.yaml` print the same doubts.
+A doubt is a warning that a result is doubtful or worthless, with the remedy. `compare`, `predict`
+and `run FILE.yaml` print the same doubts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -82,7 +82,7 @@ def data_doubts(problem: Problem, separations: Mapping[str, Separation] = UNNAME
 
 
 def _feature_doubts(X: sp.csr_array, in_source: np.ndarray) -> Iterator[tuple[str, bool]]:
-    """Yield the text of each doubt, and whether the target's results are worthless.
+    """Yield the text of each doubt, and True if the target's results are worthless.
 
     Parameters
     ----------
@@ -109,9 +109,9 @@ def _feature_doubts(X: sp.csr_array, in_source: np.ndarray) -> Iterator[tuple[st
 def overlap_doubts(problem: Problem) -> list[Doubt]:
     """Return a doubt for each target that shares documents with a source.
 
-    Two documents are the same if their features are, scaled to length one. Short documents can be
-    the same by chance; the share of repeated documents within the sources is the expected share,
-    and only an excess over it is doubtful.
+    Two documents are the same if their features, scaled to length one, are the same. Short
+    documents can be the same by chance. The share of repeated documents within the sources is the
+    expected share, and only an excess over it is doubtful.
     """
     if not problem.sources:
         return []
@@ -137,7 +137,7 @@ def overlap_doubts(problem: Problem) -> list[Doubt]:
 
 
 def _keys(domain: Domain, directions: np.ndarray) -> np.ndarray:
-    """Return a number for each document with a feature; equal documents have the same.
+    """Return a number for each document with a feature; equal documents have the same number.
 
     It is the rounded projection of the document, at length one, on two random directions (d, 2).
     """
@@ -203,7 +203,7 @@ def fit_doubts(
 
 
 def _label_doubts(scores: np.ndarray) -> Iterator[tuple[str, bool]]:
-    """Yield doubts about scores (n, c): documents without a label, labels never given."""
+    """Yield doubts about scores (n, c): documents without a label, and labels never given."""
     decided = scores >= THRESHOLD
     without = int(np.sum(~decided.any(axis=1)))
     if without:
@@ -241,8 +241,9 @@ def _decision_doubts(
 ) -> Iterator[tuple[str, bool]]:
     """Yield doubts about the decisions of a model on a target; see `fit_doubts`.
 
-    Expected shares are those that the user gives, else those of the source; with a labelled sample
-    of the target, those by which `consensus` begins, see `consensus.labelled_members`.
+    Expected shares are those that the user gives, or else those of the source. With a labelled
+    sample of the target, they are the shares from which `consensus` begins, see
+    `consensus.labelled_members`.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Find the likely encoding of a text file that is not UTF-8.
 
-Every byte is a letter in some encoding, so that a file can be decoded does not mean that it is read
-rightly. An encoding is likely if the characters are usual ones of its languages, and if they stand
-where they should: accented letters stand between those of ASCII, letters of other scripts in rows.
+Every byte is a letter in some encoding. So a file that can be decoded may still be read wrongly. An
+encoding is likely if the characters are usual in its languages, and if they stand where they
+should. Accented letters stand between those of ASCII. Letters of other scripts stand in rows.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ LATIN = ("cp1252", "cp1250", "cp1254", "iso8859-1", "iso8859-15")
 def likely(content: bytes) -> tuple[str, str]:
     """Return the likely encoding of bytes that are not UTF-8, and its language; "" for unknown.
 
-    It decodes all the bytes. Of equally likely encodings, that of the system comes first.
+    It decodes all the bytes. If several encodings are equally likely, that of the system is taken.
     """
     first = re.search(rb"[\x80-\xff]", content)
     start = content.rfind(b"\n", 0, first.start()) + 1 if first else 0
@@ -99,7 +99,7 @@ def likely(content: bytes) -> tuple[str, str]:
 
 
 def _score(sample: bytes, name: str) -> float:
-    """Return the share of usual characters by the expected one, at most 1; 0 if undecodable."""
+    """Return the share of usual characters over the expected share, at most 1; 0 if undecodable."""
     try:
         text = codecs.getincrementaldecoder(name)().decode(sample)
     except UnicodeDecodeError:

@@ -1,6 +1,6 @@
-"""Labels that differ in notation only: one class that became two.
+"""Warn of labels that differ only in notation, because one class may have become two.
 
-Labels stay the texts that they are. A warning names those that look alike.
+Labels are never changed. A warning names those that look alike.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ MAX_GROUPS, MAX_COMPARED = 5, 10_000
 def warn_of_alike(counts: Mapping[tuple[str, str], int], path: Path) -> None:
     """Warn of labels that differ only in Unicode form, case, blanks or notation.
 
-    Codes such as 1.1 and 1.10 differ as decimal numbers do not, see `_are_codes`.
+    Codes such as 1.1 and 1.10 are different labels, although these decimal numbers are equal; see
+    `_are_codes`.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def difference(name: str, other: str) -> str:
 
 
 def _shown(name: str, kind: str) -> str:
-    """Return a label in quotes; characters that nobody sees, or that look alike, are escaped."""
+    """Return a label in quotes, with escapes for invisible characters and for lookalikes."""
     hidden = "".join(INVISIBLE.findall(name))  # repr escapes the other invisible characters
     if kind == "letters that look alike":
         hidden += "".join(c for c in name if c != c.translate(LOOKALIKES))
@@ -131,7 +132,7 @@ def _shown(name: str, kind: str) -> str:
 
 
 def _kind(group: Collection[str]) -> str:
-    """Return in words what alike labels differ by: the first step that makes them equal."""
+    """Return in words the difference of alike labels: the first step that makes them equal."""
     for kind, step in STEPS.items():
         if len({step(name) for name in group}) == 1:
             return kind
@@ -148,7 +149,7 @@ def _forms(name: str) -> set[str]:
 def _plain(text: str) -> str:
     """Return a text without case, blanks, invisible characters and enclosing quotes.
 
-    Numbers have one notation: 1, +1, 01, 1.0 and 1e0 are 1. Words have no signs between them.
+    Numbers get one notation: 1, +1, 01, 1.0 and 1e0 become 1. Words get no signs between them.
     """
     folded = _folded(text)
     return _number(folded) or normalize("NFKC", _joined(folded))
@@ -170,7 +171,7 @@ def _without_thousands(text: str) -> str:
 
 
 def _redecoded(text: str) -> str:
-    """Return a text that was UTF-8 and read as cp1252; any other as it is."""
+    """Return the true text if UTF-8 was read as cp1252; return any other text as it is."""
     with suppress(UnicodeError):
         return text.encode("cp1252").decode()
     return text

@@ -1,4 +1,4 @@
-"""From a user's files to a problem: read the documents, compute their features, build."""
+"""Make a problem of a user's files: read the documents, compute their features, build."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -69,7 +69,7 @@ class Loaded:
     options
         Every option of the features with its value; commands print them.
     features
-        What models see of a document, see `problem_views`.
+        Features of a document that models see, see `problem_views`.
     """
 
     problem: Problem
@@ -102,18 +102,18 @@ def load(
     family
         Family of the problem.
     labels
-        Which documents of the targets must have a label.
+        Documents of the targets that must have a label.
     options
         Options of the features.
     read_options
-        How files are read.
+        Options to read the files.
     name, clusters
         See `documents_problem`.
     label_file
         Labels of the targets, see `with_labels`.
     using
-        Where the model of embeddings is and where they are stored; by default, as the environment
-        says.
+        Settings that name the model of embeddings and the folder where they are stored. By default
+        the environment decides.
 
     Raises
     ------
@@ -170,8 +170,8 @@ def documents_problem(
     """Return the problem of documents, and its truth.
 
     It is a transfer problem, or a clustering problem if there is no source. Classes are the labels
-    of the sources in alphabetical order; without sources, those of the targets, or the numbers from
-    1 to `clusters`. Labelled documents of the targets are scored.
+    of the sources in alphabetical order. Without sources they are the labels of the targets, or the
+    numbers from 1 to `clusters`. Labelled documents of the targets are scored.
 
     Parameters
     ----------
@@ -186,8 +186,8 @@ def documents_problem(
     clusters
         Number of classes if targets have no labels.
     separator
-        Text between the labels of a document in a multi-label problem; "" if a label is always one.
-        None makes a problem with one label for each document.
+        Text between the labels of a document in a multi-label problem; "" if each document has one
+        label. None makes a problem with one label for each document.
     dense
         Vectors (n, d) of all documents with rows of length one, or None. They are the second view,
         or the only one.
@@ -241,7 +241,7 @@ def documents_problem(
 
 
 def feature_function(kind: str) -> Callable[..., tuple[sp.csr_array, np.ndarray]]:
-    """Return the function that makes weighted features (n, d) and their names (d,) of files.
+    """Return the function that makes weighted features (n, d) and their names (d,) from files.
 
     Its keyword-only arguments are the options.
 
@@ -256,9 +256,10 @@ def feature_function(kind: str) -> Callable[..., tuple[sp.csr_array, np.ndarray]
 def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
     """Return every option of the features with its value: the given one or the default.
 
-    "auto" of `tokens` becomes "characters" if no `token_pattern` is given and most characters of
-    the first documents of all files are of scripts without spaces between words, else "words".
-    Matrices of whole numbers are counts and have the defaults of texts; others are not weighted.
+    The value "auto" of `tokens` becomes "characters" or "words". It becomes "characters" if no
+    `token_pattern` is given, and if most characters of the first documents of all files are of
+    scripts without spaces between words. Matrices of whole numbers are counts, and have the
+    defaults of texts. Other matrices are not weighted.
 
     Parameters
     ----------
@@ -270,7 +271,7 @@ def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
     Raises
     ------
     UserError
-        For files of several kinds.
+        If the files are of several kinds.
     """
     check_kind(files)
     values = resolve(feature_function(files[0].kind), options, "the documents")
@@ -288,7 +289,7 @@ def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
 
 
 def _texts(file: Documents, html: Html) -> Iterator[str]:
-    """Yield the texts of a file with composed characters: separate accents would split words."""
+    """Yield the texts of a file with composed characters, as separate accents would split words."""
     assert not sp.issparse(file.content)
     texts = map(strip_tags, file.content) if html == "strip" else file.content
     return (normalize("NFC", document) for document in texts)

@@ -1,8 +1,8 @@
 """Documents with several labels: label sets of a column, tasks, and predicted labels.
 
 A multi-label model learns tasks, each with labelled documents. The tasks of a user's data are the
-sources. A task without any label would be learned poorly, so the documents of a target are added to
-the task of the source whose mean document has the largest cosine with that of the target.
+sources. A task without any label would be learned poorly. So the documents of a target are added to
+the task of a source: the source whose mean document has the largest cosine with that of the target.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ SEPARATOR, OTHERS = "|", (",", ";")
 
 
 def split_labels(label: str, separator: str | None) -> list[str]:
-    """Return the labels of a document; a text of separators only has none."""
+    """Return the labels of a document; a text that has only separators has no label."""
     if not separator:
         return [label] if label else []
     return list(dict.fromkeys(filter(None, map(str.strip, label.split(separator)))))
@@ -57,13 +57,13 @@ def check_single(labels: Iterable[str], path: object, separator: str = "") -> No
 
 
 def members_of_tasks(problem: Problem) -> list[list[int]]:
-    """Return the domains of each task by index: one with seen rows, then those assigned to it.
+    """Return the domains of each task by index: a domain with seen rows, then those joined to it.
 
     Parameters
     ----------
     problem
-        A multi-label problem. A domain without seen rows is assigned to the task whose mean
-        document, in the first view, has the largest cosine with its mean; on a tie to the first.
+        A multi-label problem. A domain without seen rows joins the task whose mean document, in the
+        first view, has the largest cosine with its mean. On a tie it joins the first.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def pool(problem: Problem, truth: Truth) -> tuple[Problem, Truth]:
     Parameters
     ----------
     problem
-        A multi-label problem; those of other families are returned as they are.
+        A multi-label problem. Problems of other families are returned as they are.
     truth
         Its truth.
     """

@@ -43,37 +43,38 @@ def predict(
 ) -> pd.DataFrame:
     """Return the user's table of the documents of the targets, with predictions.
 
-    The user's columns are followed by `predicted` or `cluster`, `confidence` and, last, `note`;
-    user's columns with these names are replaced. A `note` of the user's own is kept, though: then
-    ours is `predicted_note` or `cluster_note`. Documents of several files, and those of matrices,
-    also have the columns `file` and `row`: the number in the file, from 1.
+    After the user's columns come `predicted` or `cluster`, then `confidence`, and at the end
+    `note`. They replace user's columns with these names. But a user's column `note` is kept, and
+    then ours is `predicted_note` or `cluster_note`. Documents of several files, and documents of
+    matrices, also have the columns `file` and `row`; `row` is the number in the file, from 1.
 
     Parameters
     ----------
     problem
         The problem of the documents, with the views that the first model sees.
     fits
-        By model; the first gives label and confidence. With several models there are also `agree`,
-        the share of models with the labels of the first, and the labels of each other one,
-        `predicted_MODEL`.
+        The fit of each model, by name. The first gives label and confidence. If there are several
+        models, there are more columns: `agree` is the share of models with the labels of the first,
+        and `predicted_MODEL` has the labels of each other model.
     targets
         Documents of the targets.
     separator
         Text between several labels of a document; None if a document has one.
     with_scores
-        Also `score_CLASS` for each class.
+        True to add the column `score_CLASS` for each class.
     unranked
         Models that get no confidence.
 
     Notes
     -----
-    confidence is the score of the label, see `normalize_scores`; 1 for a labelled document. A
-    document with several labels has those whose score, cut to 0 … 1, reaches the threshold ½, best
-    first; label and confidence are texts with the separator between the labels.
+    The confidence is the score of the label, see `normalize_scores`. It is 1 for a labelled
+    document. A document with several labels has those whose score, cut to 0 … 1, reaches the
+    threshold ½, the best first. Then label and confidence are texts with the separator between the
+    labels.
 
     A document that nothing connects with the source, see `notes`, has confidence and scores of 0.
-    So has one that only other documents of the targets connect with it, if the first model learns
-    from the source alone.
+    If the first model learns from the source alone, this also holds for a document that only other
+    documents of the targets connect with the source.
     """
     several = problem.family == "multilabel"
     between = separator or SEPARATOR
@@ -143,9 +144,9 @@ def _with_labels(fit: Fit, problem: Problem, t: int) -> Fit:
 def notes(problem: Problem) -> list[np.ndarray]:
     """Return a note (n,) on each document of each domain, "" for most.
 
-    A document is a guess if it has no feature, or if its features lead to no labelled document: not
-    to one that shares a feature, nor from there to others, and so on. Without labelled documents,
-    it is a guess if it has no feature.
+    The label of a document is a guess if the document has no feature, or if no chain leads from it
+    to a labelled document. In a chain, each document shares a feature with the next one. If there
+    are no labelled documents, only the label of a document without a feature is a guess.
     """
     X = sp.csr_array(
         sp.vstack([sp.hstack([*map(sp.csr_array, domain.views)]) for domain in problem.domains])
@@ -168,14 +169,17 @@ def notes(problem: Problem) -> list[np.ndarray]:
 
 
 def _with_file_and_row(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with its index as columns file and row; the user's own are replaced."""
+    """Return the table with its index as columns file and row.
+
+    They replace the user's columns with these names.
+    """
     return table.drop(columns=["file", "row"], errors="ignore").reset_index()
 
 
 def sample(targets: Sequence[Documents], count: int, label: str, seed: int = 0) -> pd.DataFrame:
-    """Return rows to label, drawn at random, in the files' order.
+    """Return rows to label, drawn at random, in the order of the files.
 
-    A larger sample of the same seed has all rows of a smaller one.
+    With the same seed, a larger sample has all rows of a smaller one.
 
     Parameters
     ----------
@@ -186,7 +190,7 @@ def sample(targets: Sequence[Documents], count: int, label: str, seed: int = 0) 
     label
         Name of the empty column for labels.
     seed
-        Of the draw.
+        Seed of the draw.
 
     Returns
     -------
@@ -204,7 +208,7 @@ def sample(targets: Sequence[Documents], count: int, label: str, seed: int = 0) 
 
 
 def _decided(scores: np.ndarray, several: bool) -> list[list[int]]:
-    """Return the best class of each row, or all that reach the threshold, best first."""
+    """Return the best class of each row, or all classes that reach the threshold, best first."""
     if not several:
         return [[c] for c in scores.argmax(axis=1).tolist()]
     order = np.argsort(-np.clip(scores, 0, 1), axis=1, kind="stable")
@@ -222,9 +226,9 @@ def _short(values: Iterable[float]) -> list[float]:
 def write(path: Path, table: pd.DataFrame, dialect: Dialect = DEFAULT) -> None:
     """Write the rows as CSV, TSV or JSON lines.
 
-    CSV is written in the given dialect, TSV with tabs, and JSON lines are UTF-8 without a byte
-    order mark. A table with characters that the encoding lacks is written in UTF-8 with a byte
-    order mark, which a warning says. Characters that no encoding has become escapes.
+    CSV is written in the given dialect, and TSV with tabs. JSON lines are UTF-8 without a byte
+    order mark. If the encoding lacks characters of the table, the table is written in UTF-8 with a
+    byte order mark, and a warning says so. Characters that no encoding has become escapes.
 
     Parameters
     ----------
@@ -233,7 +237,7 @@ def write(path: Path, table: pd.DataFrame, dialect: Dialect = DEFAULT) -> None:
     table
         The rows.
     dialect
-        How the file is written.
+        Dialect of the file.
 
     Raises
     ------
@@ -268,7 +272,7 @@ def write(path: Path, table: pd.DataFrame, dialect: Dialect = DEFAULT) -> None:
 
 
 def _rows(table: pd.DataFrame) -> Iterator[list[Any]]:
-    """Yield the values of each row; those that are missing are NaN."""
+    """Yield the values of each row; missing values are NaN."""
     return map(list, table.itertuples(index=False, name=None))
 
 
@@ -279,7 +283,7 @@ def _write_json(file: TextIO, table: pd.DataFrame, dialect: Dialect) -> None:
 
 
 def _write_csv(file: TextIO, table: pd.DataFrame, dialect: Dialect) -> None:
-    """Write CSV. Raise csv.Error if a value needs quotes and the dialect has none."""
+    """Write CSV; raise csv.Error if a value needs quotes and the dialect has none."""
     form: Any = {"delimiter": dialect.delimiter, "lineterminator": dialect.line_end}
     if not dialect.quoted:
         form |= {"quoting": csv.QUOTE_NONE, "quotechar": None}

@@ -1,8 +1,9 @@
-"""Rows that vanish at stray quotes: lines that a quote joins to one row though each is a row.
+"""Find rows that vanish at stray quotes: a quote joins several rows to one.
 
-In a file without quoting, a text may begin with a quote and a later one end with a quote. A reader
-of CSV takes all between for one value. A value with paragraphs looks similar. What tells them apart
-are the other columns: its lines have a label, a number or an identifier as other rows have.
+In a file without quoting, a text may begin with a quote, and a later text may end with a quote. A
+reader of CSV takes everything between them as one value. A value with paragraphs looks similar. The
+other columns show the difference: lines that are rows have a label, a number or an identifier, as
+other rows have.
 """
 
 from __future__ import annotations
@@ -46,13 +47,14 @@ Kind = Literal["ids", "categories", "blank", "shape", "words"]
 
 @dataclass(frozen=True)
 class _Column:
-    """Properties of all values of a column that lines of a paragraph hardly have.
+    """Properties that all values of a column have, and that lines of a paragraph seldom have.
 
     Parameters
     ----------
     kind
-        "ids" are whole numbers that increase, "categories" few different values, "blank" has no
-        values, "shape" values of one form such as `user 7`, and "words" texts without blanks.
+        "ids" are whole numbers that increase, "categories" are few different values, "blank" means
+        no values, "shape" means values of one form such as `user 7`, and "words" are texts without
+        blanks.
     known
         The categories, or the form.
     """
@@ -78,12 +80,12 @@ class _Column:
         return None
 
     def alike(self, texts: Sequence[str], following: str) -> list[bool]:
-        """Return for each text whether it is like the values of the column.
+        """Return True for each text that is like the values of the column, else False.
 
         Parameters
         ----------
         texts
-            What stands in the column if each line is a row.
+            Texts in the column if each line is a row.
         following
             The value of the next row.
         """
@@ -105,19 +107,19 @@ class _Column:
     def evidence(
         self, texts: Sequence[str], cell: str, *, all_rows: bool, at_end: bool
     ) -> Evidence:
-        """Return how hardly lines that are like the values can be a paragraph.
+        """Return a measure of how unlikely lines that are like the values are a paragraph.
 
         Parameters
         ----------
         texts
-            What stands in the column if each line is a row.
+            Texts in the column if each line is a row.
         cell
             The value of the column as it was read; one of the texts.
         all_rows
             True if every line of the row may be a row.
         at_end
-            True if tabs separate the columns, and this one follows the text: hardly any paragraph
-            has a tab at the end of each line, while tabs at the start indent lines.
+            True if tabs separate the columns and this column follows the text. Hardly any paragraph
+            has a tab at the end of each line, but tabs at the start indent lines.
         """
         if self.kind == "ids":
             return "strong"
@@ -154,11 +156,12 @@ def joined_rows(
 ) -> list[Span]:
     """Return the lines of each row that seems to be several rows, joined by stray quotes.
 
-    A row seems so if its first line and at least half of its others have as many columns as the
-    table, and in other columns than that of the text what rows on one line have: a category, a
-    form or an identifier between those of its neighbours. Where these columns are little evidence,
-    every line must be a row, half of the rows on several lines must be so, and quoting must not be
-    usual in the file, since then a value with a line end in quotes is no surprise.
+    A row seems so if two conditions hold for its first line and for at least half of its other
+    lines. First, the line has as many columns as the table. Second, its columns other than the text
+    are like those of rows on one line: a category, a form, or an identifier between those of its
+    neighbours. If these columns are little evidence, every line must be a row, and half of the rows
+    on several lines must seem so. Quoting must then not be usual in the file, because where it is
+    usual, a value with a line end in quotes is no surprise.
 
     Parameters
     ----------
@@ -212,16 +215,16 @@ def _evidence(
     with_blank: Sequence[bool],
     delimiter: str,
 ) -> Evidence:
-    """Return how likely a row on several lines is several rows.
+    """Return a measure of how likely a row on several lines is several rows.
 
     Parameters
     ----------
     row
-        Its values.
+        Values of the row.
     following
         Values of the next row.
     columns
-        What the values of each column have in common.
+        Properties that the values of each column have in common.
     with_blank
         True for a column where values of rows on one line begin with a blank.
     delimiter
@@ -279,9 +282,9 @@ def _evidence(
 
 
 def is_regular(lines: TextIO, delimiter: str, columns: int) -> bool:
-    """Return True if every line is a row without quoting: it has as many columns or is blank.
+    """Return True if every line is a row without quoting: it has `columns` columns or is blank.
 
-    With one column every line is a row.
+    If there is one column, every line is a row.
 
     Parameters
     ----------

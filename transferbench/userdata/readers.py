@@ -82,14 +82,14 @@ def read_domain(
     domain
         The files.
     options
-        How files are read.
+        Options to read the files.
     labels
-        Which documents must have a label.
+        Documents that must have a label.
 
     Raises
     ------
     UserError
-        As `read` does, and for files of several kinds.
+        If `read` raises it, or if the files are of several kinds.
     """
     import pandas as pd
 
@@ -115,14 +115,14 @@ def read(path: Path, options: ReadOptions = ReadOptions(), labels: Labels = "non
     path
         A file that passed `check_files`.
     options
-        How files are read.
+        Options to read the file.
     labels
-        Which documents must have a label.
+        Documents that must have a label.
 
     Raises
     ------
     UserError
-        For a file that cannot be read; with the number of a wrong line.
+        If the file cannot be read. The message has the number of a wrong line.
     """
     import pandas as pd
 
@@ -205,15 +205,15 @@ def with_labels(
         The table, in UTF-8 or in the encoding of the documents. A document with a blank label keeps
         the label that it has.
     options
-        How the documents were read.
+        Options by which the documents were read.
     classes
-        Allowed labels; if empty, any.
+        Allowed labels; if empty, any label is allowed.
 
     Raises
     ------
     UserError
-        If all labels are blank, and for a row that occurs twice, has a label outside the classes,
-        matches no document, or has another text than the document.
+        If all labels are blank, or if a row occurs twice, has a label outside the classes, matches
+        no document, or has another text than the document.
     """
     columns = ReadOptions(text=options.text, label=options.label)
     try:
@@ -294,9 +294,11 @@ def stack(documents: Sequence[Documents]) -> sp.csr_array:
 def warn_of_numbering(domains: Sequence[Documents]) -> None:
     """Warn of SVMlight files numbered from 0 beside others numbered from 1.
 
-    There is a warning if a file lacks feature 0, which others have, unless the frequencies of the
-    features agree clearly better as they are, or it reaches no further feature and they agree at
-    least as well. If no file has feature 0, they must agree clearly better after a shift by one.
+    There is a warning if a file lacks feature 0 and others have it. There is none if the
+    frequencies of the features agree clearly better as they are. There is also none if the file
+    reaches no further feature and the frequencies agree at least as well as they are. If no file
+    has feature 0, there is a warning only if the frequencies agree clearly better after a shift by
+    one.
 
     Parameters
     ----------

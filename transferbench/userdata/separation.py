@@ -1,6 +1,6 @@
 """Find the words that separate a target from the source: tags, signatures, a language.
 
-A classifier of source and target is trained, and the features that decide most are named.
+A classifier is trained to separate source and target. The features that decide most are named.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ NAMED, KEPT, CONTRIBUTION = 10, 24, 0.05
 
 @dataclass(frozen=True)
 class SeparatingWord:
-    """A feature that tells a target from the sources.
+    """A feature that distinguishes a target from the sources.
 
     Parameters
     ----------
     name
         The word, or the number of the feature.
     of_target
-        True if it stands for the target, False for the sources.
+        True if it indicates the target, False if it indicates the sources.
     in_sources, in_target
-        Shares of their documents that have it.
+        Shares of the documents of the sources and of the target that have it.
     """
 
     name: str
@@ -55,18 +55,18 @@ class SeparatingWord:
 
 @dataclass(frozen=True)
 class Separation:
-    """How far a target's documents can be told from the source's.
+    """The separation of a target's documents from those of the source.
 
     Parameters
     ----------
     area
         Area under the ROC curve, see `consensus.area`.
     features
-        What decides most; "" if no features have names.
+        Text that names the features that decide most; "" if no features have names.
     has_html
         True if documents have HTML, which an option strips.
     suspicious
-        True if this is more than another topic.
+        True if the difference is more than another topic.
     words
         The features that decide most, the strongest first; empty if no features have names.
     """
@@ -83,7 +83,7 @@ class Separation:
 
 
 def domain_area(problem: Problem, target: Domain) -> float:
-    """Return the area of a target against the sources, 0 if it has too few documents to tell."""
+    """Return the area of a target against the sources; 0 if it has too few documents."""
     if len(target.seen) < consensus.FEW:
         return 0.0
     single = replace(problem, domains=(*problem.sources, target))
@@ -96,7 +96,7 @@ def separations(
     targets: Sequence[Documents],
     options: Params,
 ) -> dict[str, Separation]:
-    """Return what separates each target from the sources, by name; only of those that differ.
+    """Return the separation of each target that differs from the sources, by name.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def separations(
     sources, targets
         The documents.
     options
-        All options by which they became features.
+        All options by which the documents became features.
     """
     found: dict[str, Separation] = {}
     names = np.array(problem.features, object)
@@ -142,15 +142,15 @@ def separations(
 
 
 def _strongest(problem: Problem, target: Domain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the features that tell a target from the sources.
+    """Return the features that distinguish a target from the sources.
 
     Returns
     -------
     columns
-        The features with the largest contributions, the largest first: weight of a logistic
-        regression times the difference of the means.
+        The features with the largest contributions, the largest first. A contribution is the weight
+        of a logistic regression times the difference of the means.
     is_of_target
-        True for those that stand for the target.
+        True for features that indicate the target.
     shares
         (2, d) shares of the documents of the sources and of the target that have each feature.
     """

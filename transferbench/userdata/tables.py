@@ -68,7 +68,7 @@ def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]
     Raises
     ------
     UserError
-        For anything but finite numbers of 0 or more, with the line.
+        If a value is not a finite number of 0 or more; the message has its line.
     """
     import pandas as pd
 
@@ -83,21 +83,21 @@ def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]
 
 
 def read_table(path: Path, options: ReadOptions | None = None) -> pd.DataFrame:
-    """Return the rows of a table that are not blank, indexed by line; warn of blank ones.
+    """Return the rows of a table that are not blank, indexed by line; warn of blank rows.
 
-    Cells are texts or values of JSON; numbers are texts as they are written.
+    Cells are texts or values of JSON. Numbers stay texts as they are written.
 
     Parameters
     ----------
     path
         A CSV, TSV or JSONL file.
     options
-        How it is read; None for a table without columns of texts and labels.
+        Options to read it; None for a table without columns of texts and labels.
 
     Raises
     ------
     UserError
-        For a file in another format, with the line.
+        If the file has another format; the message has the line.
     """
     return read_with_dialect(path, options)[0]
 
@@ -115,7 +115,7 @@ def read_with_dialect(
     Raises
     ------
     UserError
-        As `read_table` does.
+        If `read_table` raises it.
     """
     suffix = path.suffix.lower()
     if suffix not in TABLES:
@@ -129,7 +129,7 @@ def read_with_dialect(
 def _frame(
     path: Path, rows: Mapping[int, Any], blank: int, columns: Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """Return rows by line as a table, and warn of the number of blank ones."""
+    """Return rows by line as a table, and warn of the number of blank rows."""
     import pandas as pd
 
     if blank:
@@ -149,15 +149,16 @@ def column(path: Path, table: pd.DataFrame, name: str, *, needed: bool = True) -
     table
         Rows of the file.
     name
-        Name of the column, or of the only one whose name differs in case or outer blanks alone. In
-        JSON, `doc.body` is the key `body` of the object `doc`; NaN where there is none.
+        Name of the column. If only one column's name differs from it only in case or outer blanks,
+        that column is taken. In JSON, `doc.body` is the key `body` of the object `doc`; it is NaN
+        where there is none.
     needed
         If false and there is no such column, all values are None.
 
     Raises
     ------
     UserError
-        If the column is needed and there is none, and for a list within the path of a key.
+        If the column is needed and there is none, or if there is a list within the path of a key.
     """
     if (header := _match(name, table)) is not None:
         return [*table[header]]
@@ -183,7 +184,7 @@ def column(path: Path, table: pd.DataFrame, name: str, *, needed: bool = True) -
 
 
 def _match(name: str, names: Iterable[str]) -> str | None:
-    """Return the equal name, else the only one that differs in case or outer blanks alone."""
+    """Return the equal name, or else the only one that differs only in case or outer blanks."""
     folded = name.strip().casefold()
     similar = [other for other in names if other.strip().casefold() == folded]
     return name if name in similar else similar[0] if len(similar) == 1 else None
@@ -192,7 +193,7 @@ def _match(name: str, names: Iterable[str]) -> str | None:
 def _nested(value: object, path: str, name: str) -> object:
     """Return the value at the path of keys of an object, NaN if there is none.
 
-    A key that itself has a dot comes first. Raise ValueError for a list or a text on the way.
+    A key that itself has a dot is preferred. Raise ValueError for a list or a text on the path.
     """
     if value is None or value != value:
         return float("nan")
@@ -214,8 +215,8 @@ def _csv(
 ) -> tuple[pd.DataFrame, Dialect]:
     """Read a table of lines with separators.
 
-    A file with tabs is read without quoting if only that makes each line a row. A warning says so;
-    of other files it says which rows seem to be several.
+    A file with tabs is read without quoting if only this makes each line a row; a warning says so.
+    For other files a warning names rows that seem to be several rows.
     """
     head, start = lines.readline(), 0
     named = SEPARATOR_LINE.fullmatch(head)
@@ -282,13 +283,13 @@ class _CsvError(ValueError):
     Parameters
     ----------
     fault
-        "open" if a quote is not closed, "after" if a character follows a closing quote, "long" for
-        a value that is too long, "columns" for another number of columns than the first line has,
-        and "header" for another first line.
+        "open" if a quote is not closed, "after" if a character follows a closing quote, "long" if a
+        value is too long, "columns" if the number of columns differs from that of the first line,
+        and "header" if the first line differs.
     first, last
-        The lines.
+        The first and the last line.
     text
-        What is wrong, for messages.
+        Description of the fault, for messages.
     """
 
     def __init__(self, fault: Fault, first: int, last: int, text: str) -> None:
@@ -299,7 +300,7 @@ class _CsvError(ValueError):
     def of_lines(cls, lines: TextIO, delimiter: str, first: int, last: int) -> Self:
         """Return the error of a row that Python's `csv` refuses.
 
-        Its texts may change with Python, so that the cause is found in the lines.
+        The texts of Python's errors may change, so the cause is searched in the lines.
 
         Parameters
         ----------
@@ -308,7 +309,7 @@ class _CsvError(ValueError):
         delimiter
             Separator of the columns.
         first, last
-            Lines of the row, as far as it was read.
+            First and last line of the part of the row that was read.
         """
         lines.seek(0)
         row = [*islice(lines, first - 1, last)]
@@ -324,7 +325,7 @@ class _CsvError(ValueError):
         return cls("after", first, last, f"{delimiter!r} expected after '\"'")
 
     def message(self, dialect: Dialect, regular: bool, columns: int, start: int) -> str:
-        """Return the message, from the number of the line on.
+        """Return the message; it begins with the number of the line.
 
         Parameters
         ----------
@@ -391,8 +392,7 @@ class _CsvTable:
         Raises
         ------
         _CsvError
-            For the first row that is no CSV, has another number of columns than the header, or is
-            another header.
+            If a row is no CSV, has another number of columns than the header, or is another header.
         """
         limit = csv.field_size_limit(dialects.MAX_LINE)
         lines.seek(0)
@@ -442,8 +442,8 @@ class _CsvTable:
     def frame(self, path: Path, start: int) -> pd.DataFrame:
         """Return the table, without columns that have neither name nor value; warn of skipped rows.
 
-        One column may have values without a name, as in tables of pandas with their index. More are
-        named as pandas names them.
+        One column with values may have no name, as in tables of pandas with their index. If there
+        are more such columns, they get the names that pandas gives.
 
         Parameters
         ----------
@@ -484,9 +484,9 @@ class _CsvTable:
 
 
 def _fitted(row: list[str], header: Sequence[str], first: int, last: int) -> list[str]:
-    """Return a row with as many values as the header, if only blank ones are missing or too many.
+    """Return a row with as many values as the header, if only blank values are missing or too many.
 
-    A value that is missing is blank if its column has no name. Raise _CsvError for other rows.
+    A missing value counts as blank if its column has no name. Raise _CsvError for other rows.
     """
     n = len(header)
     if any(map(str.strip, [*row[n:], *header[len(row) :]])):

@@ -11,20 +11,22 @@
     features: both                 # words, embeddings, or both
     vectors: [s.npy, m.npy, w.npy] # from your own encoder: a file for each domain, or one for all
 
-More keys say how files are read: separator, encoding, delimiter, quoting, and for sources that
-differ source_text, source_label, source_encoding, source_delimiter and source_quoting.
+More keys tell how to read the files: separator, encoding, delimiter and quoting. If sources differ
+from targets, give source_text, source_label, source_encoding, source_delimiter and source_quoting.
 
-Without `vectors`, embeddings are those of all-MiniLM-L6-v2: 384 numbers for the first 128 word
-pieces of a text (extra `modern`). It was trained on English texts. Its licence is the Apache
+Without `vectors`, all-MiniLM-L6-v2 makes the embeddings: 384 numbers for the first 128 word pieces
+of a text. It needs the extra `modern`. It was trained on English texts. Its licence is the Apache
 License 2.0.
 
-Options of texts: tokens (auto, words, characters), stop_words (none, english), token_pattern,
-min_df (2), max_features (0: all), weighting (log-tf-idf), unit_length (true), html (keep, strip),
-characters (40000: n-grams in a second view, 0: none). Of matrices: min_df (1), weighting,
-unit_length. Several labels are `a|b`, or as `separator` says.
+Texts have the options tokens (auto, words, characters), stop_words (none, english), token_pattern,
+min_df (2), max_features (0: all), weighting (log-tf-idf), unit_length (true), html (keep, strip)
+and characters (40000: n-grams in a second view, 0: none). Matrices have the options min_df (1),
+weighting and unit_length. Several labels of a document are written as `a|b`, or with the
+`separator` that you give.
 
-Several views of the same documents are a folder, `own:path=FOLDER` or `multilabel/own:path=FOLDER`
-(without a path, `multilabel/own` is `own/multilabel` of the data folder), with the files
+Several views of the same documents are in a folder. Name the task `own:path=FOLDER` or
+`multilabel/own:path=FOLDER`. Without a path, the folder of `multilabel/own` is `own/multilabel` of
+the data folder. It has the files
 
     views/        one for each view, documents × features: a matrix (.svm, .npz) without labels, or
                   NAME.csv, a line of feature names, then a line of numbers for each document
@@ -32,8 +34,8 @@ Several views of the same documents are a folder, `own:path=FOLDER` or `multilab
     tasks.csv     optional: the word "task", then the name of the task (domain) of each document
     train.csv     optional: the word "train", then 1 if a method may see the labels, else 0
 
-Without train.csv a fraction `train` of the documents is drawn at random, differently for each
-`split`. The page "Use your own data" of the documentation says more.
+Without train.csv a fraction `train` of the documents is drawn at random; each `split` draws other
+documents. The page "Use your own data" of the documentation says more.
 """
 
 from dataclasses import dataclass, field
@@ -99,18 +101,19 @@ def build(
     files
         No originals.
     settings
-        Where the model of embeddings is, see `load`.
+        Settings that name the model of embeddings, see `load`.
     path
         The YAML file or the folder.
     train, split
-        For a folder without train.csv.
+        Fraction of documents to train on and number of the draw, for a folder without train.csv.
 
     Raises
     ------
     Unavailable
-        Without a path.
+        If there is no path.
     UserError
-        If a file cannot be read or the files make no task; in one line with the file at fault.
+        If a file cannot be read, or if the files make no task. The message is one line with the
+        file at fault.
     """
     if task == "own" and not path:
         raise Unavailable(
@@ -155,7 +158,7 @@ def read_yaml(path: Path) -> tuple[Keys, list[DomainFiles], list[DomainFiles]]:
     Raises
     ------
     UserError
-        For a mistake in the file, with its line.
+        If there is a mistake in the file; the message has its line.
     """
     content, lines = strict_yaml.load(path)
     if not isinstance(content, dict):
@@ -255,7 +258,7 @@ def user_folder(path: str, task: str, problem: str, remedy: str) -> Path:
     Raises
     ------
     Unavailable
-        Without a path.
+        If there is no path.
     UserError
         If the folder does not exist.
     """

@@ -1,7 +1,7 @@
 """Dense vectors of a user's documents: sentence embeddings, or files of any encoder.
 
-A file is an array (n, d) of `numpy.save` or `numpy.savez`, or a matrix of `scipy.sparse.save_npz`,
-a row for each document.
+A file is an array (n, d) of `numpy.save` or `numpy.savez`, or a matrix of `scipy.sparse.save_npz`.
+It has a row for each document.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def choose_features(features: Features | None, vectors: Sequence[object], kind: 
     Parameters
     ----------
     features
-        The named ones.
+        The features that the user names.
     vectors
         Files of vectors.
     kind
@@ -74,7 +74,7 @@ def embeddings(
     Raises
     ------
     Unavailable
-        Without the extra `modern`, or if the model cannot be obtained.
+        If the extra `modern` is missing, or if the model cannot be obtained.
     """
     from tqdm import tqdm
 
@@ -136,7 +136,7 @@ def _read(path: Path, size: int, of: str) -> np.ndarray:
     size
         Expected number of rows.
     of
-        What they are the documents of, for messages.
+        Name of the domain or domains that have these documents, for messages.
     """
 
     def check(shape: tuple[int, ...]) -> None:
@@ -175,7 +175,7 @@ def _read(path: Path, size: int, of: str) -> np.ndarray:
 
 
 def _array(path: Path, check: Callable[[tuple[int, ...]], None]) -> Matrix:
-    """Return the one matrix of a file, whose shape is checked first; no code of it is run."""
+    """Return the only matrix of a file; check its shape first, and run no code of it."""
     if path.suffix.lower() == ".npy":
         # Mapped, so that a file that claims more numbers than it has allocates nothing.
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
