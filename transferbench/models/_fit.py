@@ -68,7 +68,7 @@ def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch 
     name
         Name of a model, path of a Python file, or package.module:Name.
     problem
-        What the model sees.
+        Data that the model sees.
     params
         Parameters by name; the others have their defaults.
     seed

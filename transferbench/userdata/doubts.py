@@ -63,7 +63,7 @@ def data_doubts(problem: Problem, separations: Mapping[str, Separation] = UNNAME
     problem
         The problem.
     separations
-        What separates targets from the source, see `separation.separations`.
+        Words or features that separate targets from the source, see `separation.separations`.
     """
     in_source = np.zeros(problem.domains[0].X.shape[1])
     for domain in problem.sources:
@@ -166,7 +166,7 @@ def fit_doubts(
     fit
         Its fit.
     separations
-        What separates targets from the source, see `separation.separations`.
+        Words or features that separate targets from the source, see `separation.separations`.
     """
     doubts = []
     for target, scores in zip(problem.domains, fit.scores, strict=True):
