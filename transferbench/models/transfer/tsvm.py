@@ -24,8 +24,9 @@ Departures from the paper:
 - By default C* starts at 1e-3 C and grows by 3, and (w, b) is solved to a tolerance of 1e-2. All
   pairs are switched at once, as Sindhwani and Keerthi (SIGIR 2006) do. The experiments on the
   papers' tables have the values of SVM-light instead: start=1e-5, factor=1.5 and pairs=1, with
-  tol=1e-6. They take many times longer. Before, they had 1e-4. There LIBLINEAR stops early: on sci
-  vs talk an exact solver decides 132 of 3,374 documents otherwise, but none of them with 1e-6.
+  tol=1e-6. They take many times longer. With tol=1e-4, which they had earlier, LIBLINEAR stops
+  early. On sci vs talk an exact solver then decides 132 of 3,374 documents otherwise. With 1e-6 it
+  decides none of them otherwise.
 
 An extension of the paper: a labelled document of a target is one of the i, and its scores are its
 label. The weight of the label multiplies its C.
