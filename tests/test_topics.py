@@ -296,3 +296,15 @@ def test_a_mistake_is_one_line(call, arguments, message):
     code, _, err = call("topics", *arguments)
     assert (code, err.count("\n")) == (2, 1)
     assert message in err
+
+
+def test_scores_of_zero_are_decisions_and_a_domain_without_words_has_no_topics():
+    problem, fit = small()
+    zero = replace(fit, scores=(fit.scores[0], np.zeros((7, 2))))
+    assert topics_of(zero, problem).topics["target"]
+    source, target = problem.domains
+    empty = replace(problem, domains=(source, replace(target, views=(np.zeros((7, 9)),))))
+    assert [*topics_of(fit, empty).topics] == ["source"]
+    only = replace(fit, factors=((), fit.factors[1]))
+    with pytest.raises(ValueError, match="no document has any word"):
+        topics_of(only, empty)

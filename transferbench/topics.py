@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -86,11 +86,15 @@ class Topics:
         Names of the classes. If the columns of the fit are clusters, they are the clusters'
         numbers.
     topics
-        Topics by domain, the largest first. A cluster without any share is left out.
+        Topics by domain, the largest first. A cluster without any share is left out, and so is a
+        domain without any topic.
+    columns
+        "clusters" if the classes are clusters, see `Fit.columns`.
     """
 
     classes: tuple[str, ...]
     topics: dict[str, tuple[Topic, ...]]
+    columns: Literal["classes", "clusters"] = "classes"
 
     def coherence(self, domain: str) -> float:
         """Return the mean coherence of a domain's topics."""
@@ -183,7 +187,10 @@ def topics_of(
         for domain, V, clusters in zip(problem.domains, fit.scores, fit.factors, strict=True)
         if clusters
     }
-    return Topics(tuple(classes), found)
+    found = {domain: of_domain for domain, of_domain in found.items() if of_domain}
+    if not found:
+        raise ValueError("no document has any word of a cluster, so there are no topics")
+    return Topics(tuple(classes), found, fit.columns)
 
 
 def _of_domain(
@@ -198,7 +205,7 @@ def _of_domain(
         f"{part.kind} {j}".strip() for part in clusters for j in range(1, part.U.shape[1] + 1)
     ]
     V = np.asarray(V, np.float64)
-    if (V < 0).any():  # scores of a model with one class for each document
+    if (V < 0).any() or not V.any():  # scores of a model with one class for each document
         V = np.eye(V.shape[1])[V.argmax(axis=1)]
     _, of_words, of_classes, _ = expected_counts(X, U, H, V)
     ratio, _ = divide_by_product(X, V, U @ H, entry_rows(X))

@@ -126,6 +126,30 @@ def test_the_numbers_that_differ_most_are_listed(explain):
         assert {shlex.split(line)[at] for line in lines} == {label}
 
 
+@pytest.mark.slow
+def test_the_totals_by_paper_are_those_of_the_summary():
+    results = ROOT / "results"
+    names = [name for of_paper in experiments.papers().values() for name in of_paper]
+    evidence = {
+        name: Evidence.read(experiments.load(name), results / name)
+        for name in names
+        if (results / name / store.NAME).is_file()
+    }
+    lines = (results / "README.md").read_text("utf-8").split("## As the papers are written")[1]
+    printed = {}
+    for line in lines.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| ") and len(cells) > 6:
+            printed.setdefault(cells[0], cells)
+    rows = answer.totals(evidence, by_paper=True)[1:]
+    assert {row[0] for row in rows} >= {"GTL", "LNKMTC, LSKMTC", "LNKMTC, LSKMTC: data differ"}
+    for label, compared, chance, different, undecided, _ in rows:
+        cells = printed[label]
+        assert [compared, chance, different, undecided] == [
+            str(int(cells[1]) - int(cells[2])), cells[3], cells[4], cells[5],
+        ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("cell", "start"),
     [
@@ -133,6 +157,11 @@ def test_the_numbers_that_differ_most_are_listed(explain):
         (("gtl-table3", "rec vs sci", "GCMF"), "Unexplained: the difference is +11."),
         (("mtc-table3", "Task 3 NMI", "All KKM"), "Another reading is equivalent: "),
         (("himls-table10", "F1", "HiMLS"), "There is no number of ours: "),
+        (("dtl-table3-copied", "comp vs rec", "SVM"), "The printed value may be copied from "),
+        (
+            ("himls-table3", "accuracy", "MLS ≥ 1 label"),
+            "Within the tolerance: the difference is -0.00",
+        ),
         (("gtl-table3", "comp vs sci, file", "graph only"), "The paper prints no number here."),
     ],
 )

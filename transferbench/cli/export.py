@@ -11,6 +11,7 @@ import click
 from transferbench.cli._options import completing, task, task_names
 from transferbench.cli._terminal import echo
 from transferbench.errors import UserError
+from transferbench.messages import printable
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ def command(settings: Settings, name: str, out: Path, form: str) -> None:
             _write(view, out / file, form)
     if problem.features:
         (out / "features.txt").write_text(
-            "\n".join(" ".join(name.split()) for name in problem.features) + "\n", encoding="utf-8"
+            "\n".join(" ".join(printable(name).split()) for name in problem.features) + "\n",
+            encoding="utf-8",
         )
     known = [_labels(problem.classes, d.name, d.Y, d.seen) for d in problem.domains]
     hidden = map(_labels, repeat(problem.classes), truth.names, truth.Y, truth.scored)

@@ -24,6 +24,7 @@ from transferbench.cli._options import (
 )
 from transferbench.cli._terminal import echo, echo_json
 from transferbench.errors import UserError
+from transferbench.files import user_path
 from transferbench.settings import Settings
 from transferbench.userdata.documents import ReadOptions, find_domains
 
@@ -112,7 +113,8 @@ def command(
     if is_ours and model not in models.WITH_TOPICS:
         expected = ", ".join(models.WITH_TOPICS)
         raise UserError(f"{model} has no feature clusters; expected {expected}.")
-    _check_outputs(csv, html, files)
+    csv, html = (path and user_path(path) for path in (csv, html))
+    _check_outputs(name, csv, html, files)
     fit, problem, texts = _fitted(model, name, assignments, seed, files, settings)
     try:
         found = topics.topics_of(
@@ -146,7 +148,7 @@ def command(
         echo(path, err=as_json)
 
 
-def _check_outputs(csv: Path | None, html: Path | None, files: Files) -> None:
+def _check_outputs(name: str | None, csv: Path | None, html: Path | None, files: Files) -> None:
     """Check that the outputs can be written and are no inputs, before work begins.
 
     Raises
@@ -154,8 +156,16 @@ def _check_outputs(csv: Path | None, html: Path | None, files: Files) -> None:
     UserError
         If one has another suffix, is read or written twice, or is in no folder.
     """
+    from transferbench import datasets, tasks
+
     domains = find_domains([*files.sources, *files.targets])
-    used = {os.path.realpath(file) for domain in domains for file in domain.files}
+    if name and (users := tasks.users_path(value := tasks.Task.parse(task(name)))):
+        read = datasets.tasks()[value.base].user_files(user_path(users))
+    else:
+        read = []
+    used = {os.path.realpath(file) for file in read} | {
+        os.path.realpath(file) for domain in domains for file in domain.files
+    }
     used |= {os.path.realpath(path) for path in files.vectors}
     for flag, path, suffix in (("--csv", csv, ".csv"), ("--html", html, ".html")):
         if path is None:
@@ -164,8 +174,10 @@ def _check_outputs(csv: Path | None, html: Path | None, files: Files) -> None:
             raise UserError(f"{flag} {path}: expected a name that ends in {suffix}.")
         if os.path.realpath(path) in used:
             raise UserError(f"{flag} {path} is one of the files to read; choose another.")
-        if not path.parent.is_dir():
-            raise UserError(f"{flag} {path}: the folder does not exist; name another place.")
+        if path.is_dir() or not path.parent.is_dir():
+            raise UserError(
+                f"{flag} {path}: the folder does not exist, or it is one; name another place."
+            )
 
 
 def _fitted(
@@ -210,6 +222,8 @@ def _fitted(
     if not fits:
         reasons = "; ".join(map(str, compared.models[model].doubts))
         raise UserError(f"{model} cannot be fitted: {reasons}.")
+    for doubt in (*compared.doubts, *compared.models[model].doubts):
+        echo(f"warning: {doubt}.", err=True)
     documents = (*session.sources, *session.targets)
     texts = {
         domain.name: file.content
@@ -245,13 +259,14 @@ def _print(found: Topics, texts: Texts, most: int, documents: int) -> None:
         )
         echo()
         few = len(found.classes) <= FEW_CLASSES
-        class_head = "/".join(found.classes) if few else "class"
+        kind = "cluster" if found.columns == "clusters" else "class"
+        class_head = "/".join(found.classes) if few and kind == "class" else kind
         shown = topics[:most]
         heads = ["topic", "share %", "documents %", class_head, "NPMI"]
         rows = [
             [
                 topic.name, f"{100 * topic.share:.1f}", f"{100 * topic.documents:.1f}",
-                _classes(topic, found.classes), f"{topic.coherence:.2f}",
+                _classes(topic, found), f"{topic.coherence:.2f}",
             ]
             for topic in shown
         ]  # fmt: skip
@@ -276,9 +291,10 @@ def _print(found: Topics, texts: Texts, most: int, documents: int) -> None:
         echo()
 
 
-def _classes(topic: Topic, classes: Sequence[str]) -> str:
-    """Return the shares of the classes in per cent; for many classes, the largest with its name."""
-    if len(classes) <= FEW_CLASSES:
+def _classes(topic: Topic, found: Topics) -> str:
+    """Return the shares of the classes in per cent; of clusters or many the largest, by name."""
+    if len(found.classes) <= FEW_CLASSES and found.columns == "classes":
         return "/".join(f"{100 * share:.0f}" for share in topic.classes)
-    best = max(range(len(classes)), key=topic.classes.__getitem__)
-    return f"{classes[best]} {100 * topic.classes[best]:.0f}"
+    best = max(range(len(found.classes)), key=topic.classes.__getitem__)
+    share = f" {100 * topic.classes[best]:.0f}" * (found.columns == "classes")
+    return f"{found.classes[best]}{share}"

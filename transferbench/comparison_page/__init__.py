@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -345,17 +346,19 @@ def map_section(content: Content) -> Section | None:
 def topics_section(content: Content) -> Section | None:
     """Return the topics of the factorisation whose topics are the most coherent ones."""
     problem, session = content.problem, content.session
-    by_model = {
-        name: topics_of(model.fits[0], problem)
-        for name, model in content.compared.models.items()
-        if model.fits and any(model.fits[0].factors)
-    }
+    by_model = {}
+    for name, model in content.compared.models.items():
+        if model.fits and any(model.fits[0].factors):
+            with suppress(ValueError):  # no document has a word
+                by_model[name] = topics_of(model.fits[0], problem)
     if not by_model or not problem.features:
         return None
     targets = [domain.name for domain in problem.targets]
 
     def coherence(name: str) -> float:
-        return float(np.mean([by_model[name].coherence(target) for target in targets]))
+        found = by_model[name]
+        shown = [target for target in targets if target in found.topics]
+        return float(np.mean([found.coherence(target) for target in shown])) if shown else -1.0
 
     best = max(by_model, key=coherence)
     why = f"Its topics are the most coherent ones of {', '.join(by_model)}."

@@ -45,14 +45,24 @@ def totals(evidences: Mapping[str, Evidence], *, by_paper: bool = False) -> list
         if by_paper
         else {name: [name] for name in evidences}
     )
+    if by_paper:  # as in the summary, tables on other data have a line of their own
+        differ = {
+            label: [n for n in of_group if evidences[n].experiment.spec.data_differ]
+            for label, of_group in groups.items()
+        }
+        groups = {
+            label: [n for n in of_group if n not in differ[label]]
+            for label, of_group in groups.items()
+        } | {f"{label}: data differ": of_group for label, of_group in differ.items() if of_group}
     what = "paper" if by_paper else "experiment"
     rows = [[what, "compared", "equivalent (by chance, p)", "different", "undecided", "its claims"]]
     for label, of_group in groups.items():
         printed = [n for name in of_group for n in summary.numbers(evidences[name])]
         counts = Counter(number.written.equivalence for number in printed)
+        with_claims = names_of_claims(label, names, of_group) if by_paper else of_group
         outcomes = Counter[str](
             result.outcome
-            for name in of_group
+            for name in with_claims
             for result in evidences[name].results
             if not result.claim.by_us
         )
@@ -69,6 +79,16 @@ def totals(evidences: Mapping[str, Evidence], *, by_paper: bool = False) -> list
             shown = [compared, chance, counts["different"], counts["undecided"]]
             rows.append([label, *(f"{value}" if compared else "" for value in shown), claims])
     return rows if len(rows) > 1 else []
+
+
+def names_of_claims(
+    label: str, names: Mapping[str, list[str]], of_group: Sequence[str]
+) -> Sequence[str]:
+    """Return the experiments whose claims count in a line: all of the paper, none on other data."""
+    if label.endswith(": data differ"):
+        return ()
+    of_label = {summary.NAMES[paper]: of_paper for paper, of_paper in names.items()}
+    return of_label.get(label, of_group)
 
 
 def differences(evidences: Iterable[Evidence]) -> list[tuple[Evidence, Cell]]:
@@ -155,6 +175,11 @@ def listed_sentence(cells: Sequence[Cell], *, named: bool) -> str:
     )
 
 
+def digits_of(experiment: Experiment) -> int:
+    """Return the number of decimals of a difference: two for per cent, four for fractions."""
+    return 2 if experiment.spec.unit == "percent" else 4
+
+
 def difference_row(experiment: Experiment, cell: Cell, *, named: bool = False) -> list[str]:
     """Return a line of a cell: where it is, ours, printed, their difference and the verdict.
 
@@ -176,7 +201,7 @@ def difference_row(experiment: Experiment, cell: Cell, *, named: bool = False) -
         shlex.quote(cell.column),
         f"{text(cell.mean)}{std}",
         text(cell.published),
-        "" if math.isnan(cell.difference) else f"{cell.difference:+.2f}",
+        "" if math.isnan(cell.difference) else f"{cell.difference:+.{digits_of(experiment)}f}",
         words,
     ]
 
@@ -229,12 +254,17 @@ def first_sentence(
     row = spec.rows[cell.row].reading_of or cell.row
     column = experiment.read_column(cell.column)
     low, high = (cell.difference + sign * cell.margin for sign in (-1, 1))
-    differs = f"the difference is {cell.difference:+.2f}"
+    digits = digits_of(experiment)
+    if abs(abs(cell.difference) - cell.tolerance) < 10.0**-digits:
+        digits += 2  # so that the difference is not written as the tolerance
+    differs = f"the difference is {cell.difference:+.{digits}f}"
     within = f"the tolerance is {cell.tolerance:.3g}"
     if cell.margin == 0:
         within += ", and neither side states an error"
     elif not math.isnan(low):
-        within += f", the 90 % interval of the difference is {low:+.2f} to {high:+.2f}"
+        within += (
+            f", the 90 % interval of the difference is {low:+.{digits}f} to {high:+.{digits}f}"
+        )
     after = ""
     copied = any(f.status == "copied" and f.column == column and row in f.rows for f in findings)
     if spec.data_differ:
