@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -206,27 +206,50 @@ class UserData(ReadOptions, FileOptions):
         if self.label_sample:
             outputs.append(("--labels", self.sample_file, (".csv",)))
         domains = find_domains([*self.sources, *self.targets])
-        # Path.resolve raises for a loop of links.
         read = [*map(user_path, self.vectors), *([self.sample_file] if self.sampled else [])]
-        read += [file for domain in domains for file in domain.files]
-        used = {os.path.realpath(file) for file in read}
-        for flag, path, suffixes in outputs:
-            name = f"{flag} {path}"
-            if path.suffix not in suffixes:
-                expected = " or ".join(filter(None, [", ".join(suffixes[:-1]), suffixes[-1]]))
-                raise UserError(f"{name}: expected a name that ends in {expected}.")
-            if os.path.realpath(path) in used:
-                raise UserError(f"{name} is one of the files to read or write; choose another.")
-            used.add(os.path.realpath(path))
-            try:
-                file_mode(path)
-                can_write = path.parent.is_dir() and os.access(path.parent, os.W_OK)
-            except OSError:  # no regular file, read-only, or a name that is too long
-                can_write = False
-            if not can_write:
-                raise UserError(f"{name}: no file can be written there; name another place.")
-            if flag == "--labels" and os.path.lexists(path):
-                raise UserError(f"{name} exists and may hold labels; name another file.")
+        check_outputs(outputs, [*read, *(file for domain in domains for file in domain.files)])
+        if self.label_sample and os.path.lexists(self.sample_file):
+            raise UserError(
+                f"--labels {self.sample_file} exists and may hold labels; name another file."
+            )
+
+
+def check_outputs(
+    outputs: Iterable[tuple[str, Path, Sequence[str]]], inputs: Iterable[Path]
+) -> None:
+    """Check that files can be written and are no inputs, before work begins.
+
+    Parameters
+    ----------
+    outputs
+        Option, file and allowed suffixes of each output.
+    inputs
+        Files to read.
+
+    Raises
+    ------
+    UserError
+        If a file has an unexpected suffix, is read or written twice, or cannot be written.
+    """
+    used = {os.path.realpath(file) for file in inputs}  # Path.resolve raises for a loop of links
+    for flag, path, suffixes in outputs:
+        name = f"{flag} {path}"
+        if path.suffix not in suffixes:
+            expected = " or ".join(filter(None, [", ".join(suffixes[:-1]), suffixes[-1]]))
+            raise UserError(f"{name}: expected a name that ends in {expected}.")
+        if os.path.realpath(path) in used:
+            raise UserError(f"{name} is one of the files to read or write; choose another.")
+        used.add(os.path.realpath(path))
+        why = ""
+        try:
+            file_mode(path)
+            if not path.parent.is_dir():
+                why = " Reason: the folder does not exist."
+            can_write = not why and os.access(path.parent, os.W_OK)
+        except OSError:  # no regular file, read-only, or a name that is too long
+            can_write = False
+        if not can_write:
+            raise UserError(f"{name}: no file can be written there; name another place.{why}")
 
 
 def _print_used(session: Session) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from transferbench.cli._options import (
     task_names,
 )
 from transferbench.cli._terminal import echo, echo_json
+from transferbench.cli._user import check_outputs
 from transferbench.errors import UserError
 from transferbench.files import user_path
 from transferbench.settings import Settings
@@ -149,35 +149,16 @@ def command(
 
 
 def _check_outputs(name: str | None, csv: Path | None, html: Path | None, files: Files) -> None:
-    """Check that the outputs can be written and are no inputs, before work begins.
-
-    Raises
-    ------
-    UserError
-        If one has another suffix, is read or written twice, or is in no folder.
-    """
+    """Check the outputs against the files of the user that are read, see `check_outputs`."""
     from transferbench import datasets, tasks
 
     domains = find_domains([*files.sources, *files.targets])
+    inputs = [file for domain in domains for file in domain.files]
+    inputs += map(user_path, files.vectors)
     if name and (users := tasks.users_path(value := tasks.Task.parse(task(name)))):
-        read = datasets.tasks()[value.base].user_files(user_path(users))
-    else:
-        read = []
-    used = {os.path.realpath(file) for file in read} | {
-        os.path.realpath(file) for domain in domains for file in domain.files
-    }
-    used |= {os.path.realpath(path) for path in files.vectors}
-    for flag, path, suffix in (("--csv", csv, ".csv"), ("--html", html, ".html")):
-        if path is None:
-            continue
-        if path.suffix != suffix:
-            raise UserError(f"{flag} {path}: expected a name that ends in {suffix}.")
-        if os.path.realpath(path) in used:
-            raise UserError(f"{flag} {path} is one of the files to read; choose another.")
-        if path.is_dir() or not path.parent.is_dir():
-            raise UserError(
-                f"{flag} {path}: the folder does not exist, or it is one; name another place."
-            )
+        inputs += datasets.tasks()[value.base].user_files(user_path(users))
+    outputs = ("--csv", csv, (".csv",)), ("--html", html, (".html", ".htm"))
+    check_outputs([(flag, path, suffixes) for flag, path, suffixes in outputs if path], inputs)
 
 
 def _fitted(

@@ -40,7 +40,7 @@ MAX_CONFUSION, MAX_CONFUSED = 12, 20
 
 @dataclass(frozen=True)
 class Content:
-    """What the page is about.
+    """A comparison, as its page shows it.
 
     Parameters
     ----------

@@ -11,10 +11,11 @@ from transferbench import experiments
 from transferbench.errors import UserError
 from transferbench.evidence import summary
 from transferbench.evidence.audit import Finding
-from transferbench.evidence.explain import IN_WORDS, label_of_any
+from transferbench.evidence.explain import IN_WORDS, label_of_any, printed_cell
 from transferbench.evidence.frame import Cell
-from transferbench.evidence.page import MARKS, OUTCOMES
+from transferbench.evidence.page import MARKS
 from transferbench.evidence.pages import Evidence
+from transferbench.evidence.summary import Totals
 from transferbench.experiments.experiment import Experiment
 
 #: Largest differences that `reproduce` prints.
@@ -36,59 +37,26 @@ def totals(evidences: Mapping[str, Evidence], *, by_paper: bool = False) -> list
     list of list of str
         Empty if nothing printed is compared.
     """
-    names = {
-        paper: [name for name in of_paper if name in evidences]
-        for paper, of_paper in experiments.papers().items()
-    }
-    groups = (
-        {summary.NAMES[paper]: of_paper for paper, of_paper in names.items()}
-        if by_paper
-        else {name: [name] for name in evidences}
-    )
-    if by_paper:  # as in the summary, tables on other data have a line of their own
-        differ = {
-            label: [n for n in of_group if evidences[n].experiment.spec.data_differ]
-            for label, of_group in groups.items()
+    if by_paper:
+        of_papers = {
+            paper: [evidences[name] for name in names if name in evidences]
+            for paper, names in experiments.papers().items()
         }
-        groups = {
-            label: [n for n in of_group if n not in differ[label]]
-            for label, of_group in groups.items()
-        } | {f"{label}: data differ": of_group for label, of_group in differ.items() if of_group}
+        found = [one for one in summary.totals(of_papers, declared=False) if one.label != "all"]
+    else:
+        found = [
+            Totals.from_numbers(name, summary.numbers(one), False, summary.outcomes_of([one]))
+            for name, one in evidences.items()
+        ]
     what = "paper" if by_paper else "experiment"
     rows = [[what, "compared", "equivalent (by chance, p)", "different", "undecided", "its claims"]]
-    for label, of_group in groups.items():
-        printed = [n for name in of_group for n in summary.numbers(evidences[name])]
-        counts = Counter(number.written.equivalence for number in printed)
-        with_claims = names_of_claims(label, names, of_group) if by_paper else of_group
-        outcomes = Counter[str](
-            result.outcome
-            for name in with_claims
-            for result in evidences[name].results
-            if not result.claim.by_us
-        )
-        claims = " ".join(
-            f"{outcomes[outcome]} {mark}" for outcome, mark in OUTCOMES.items() if outcomes[outcome]
-        )
-        if printed or claims:
-            compared = sum(counts[key] for key in ("equivalent", "different", "undecided"))
-            chance = (
-                str(summary.chance(label, printed, declared=False, with_choice=False))
-                if compared
-                else ""
-            )
-            shown = [compared, chance, counts["different"], counts["undecided"]]
-            rows.append([label, *(f"{value}" if compared else "" for value in shown), claims])
+    for one in found:
+        values = [f"{one.available}", f"{one.equivalent}"]
+        values += [one.count("different"), one.count("undecided")]
+        if one.cells or one.outcomes:
+            shown = values if one.available else [""] * len(values)
+            rows.append([one.label, *shown, str(one.claims)])
     return rows if len(rows) > 1 else []
-
-
-def names_of_claims(
-    label: str, names: Mapping[str, list[str]], of_group: Sequence[str]
-) -> Sequence[str]:
-    """Return the experiments whose claims count in a line: all of the paper, none on other data."""
-    if label.endswith(": data differ"):
-        return ()
-    of_label = {summary.NAMES[paper]: of_paper for paper, of_paper in names.items()}
-    return of_label.get(label, of_group)
 
 
 def differences(evidences: Iterable[Evidence]) -> list[tuple[Evidence, Cell]]:
@@ -125,30 +93,23 @@ def listed(experiment: Experiment, cells: Sequence[Cell], name: str) -> list[Cel
     UserError
         If no row or column has the name, or if nothing has a printed value.
     """
-    spec = experiment.spec
-    chosen = [
-        cell
-        for cell in cells
-        if name
-        or not (
-            spec.rows[cell.row].reading_of or experiment.read_column(cell.column) != cell.column
-        )
-    ]
     if name:
         what, label = label_of_any(experiment, cells, name)
         chosen = [cell for cell in cells if getattr(cell, what) == label]
+    else:
+        chosen = [
+            cell for cell in cells if printed_cell(experiment, cell) == (cell.row, cell.column)
+        ]
     chosen = [cell for cell in chosen if not math.isnan(cell.published)]
     if not chosen:
-        rows, columns = (", ".join(map(shlex.quote, names)) for names in (spec.rows, spec.columns))
+        named = experiment.spec.rows, experiment.spec.columns
+        rows, columns = (", ".join(map(shlex.quote, names)) for names in named)
         raise UserError(
             f"{experiment.name}: no printed number is compared there; name a row ({rows}) and a "
             f"column ({columns})."
         )
 
-    def order(cell: Cell) -> tuple[bool, float]:
-        return math.isnan(cell.difference), -abs(cell.difference)
-
-    return sorted(chosen, key=order)
+    return sorted(chosen, key=lambda cell: (math.isnan(cell.difference), -abs(cell.difference)))
 
 
 def listed_sentence(cells: Sequence[Cell], *, named: bool) -> str:
@@ -251,8 +212,7 @@ def first_sentence(
         return "The paper prints no number here."
     if cell.reason:
         return f"There is no number of ours: {cell.reason}."
-    row = spec.rows[cell.row].reading_of or cell.row
-    column = experiment.read_column(cell.column)
+    row, column = place = printed_cell(experiment, cell)
     low, high = (cell.difference + sign * cell.margin for sign in (-1, 1))
     digits = digits_of(experiment)
     if abs(abs(cell.difference) - cell.tolerance) < 10.0**-digits:
@@ -278,8 +238,7 @@ def first_sentence(
     readings = [
         other
         for other in cells
-        if (spec.rows[other.row].reading_of or other.row, experiment.read_column(other.column))
-        == (row, column)
+        if printed_cell(experiment, other) == place
         and other is not cell
         and other.equivalence == "equivalent"
     ]

@@ -145,7 +145,7 @@ def why(
         Sentences by subject.
     """
     spec, task = experiment.spec, cell.records[0].run.task
-    row, column = printed = _printed_cell(experiment, cell)
+    row, column = printed = printed_cell(experiment, cell)
     digits = [f for f in findings if f.column == column and row in f.rows]
     tolerances = [t for t in experiment.compared.tolerance if row in (t.rows or [row])]
     names_column = re.compile(rf"(?<!\w){re.escape(column)}(?!\w)")
@@ -161,7 +161,7 @@ def why(
             (other.row, other) for other in in_column if not spec.rows[other.row].reading_of
         ),
         "readings": _range_of_readings(
-            experiment, [other for other in cells if _printed_cell(experiment, other) == printed]
+            experiment, [other for other in cells if printed_cell(experiment, other) == printed]
         ),
         "tolerance": " ".join(f"{t.value:g}: {t.reason}" for t in tolerances),
         "notes": "; ".join(notes),
@@ -170,8 +170,16 @@ def why(
     return {subject: sentence for subject, sentence in sentences.items() if sentence}
 
 
-def _printed_cell(experiment: Experiment, cell: Cell) -> tuple[str, str]:
-    """Return the row and the column of the printed table that a cell is, or is a reading of."""
+def printed_cell(experiment: Experiment, cell: Cell) -> tuple[str, str]:
+    """Return the row and the column of the printed table that a cell is, or is a reading of.
+
+    Parameters
+    ----------
+    experiment
+        The experiment.
+    cell
+        Its cell.
+    """
     row = experiment.spec.rows[cell.row].reading_of or cell.row
     return row, experiment.read_column(cell.column)
 

@@ -27,7 +27,7 @@ DIFFERENCES, PAIRS = "differences.svg", "pairs.svg"
 
 
 class Look(NamedTuple):
-    """How a result is drawn: its words, colour, Matplotlib's marker, Vega's shape, and a sign."""
+    """Style of a result in pictures: words, colour, Matplotlib's marker, Vega's shape, and sign."""
 
     words: str
     colour: str

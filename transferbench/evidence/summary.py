@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
@@ -373,6 +373,11 @@ class Totals:
         ]
 
 
+def outcomes_of(evidences: Iterable[Evidence]) -> Counter[Outcome]:
+    """Return the numbers of outcomes of the claims that papers make, not of ours."""
+    return Counter(r.outcome for e in evidences for r in e.results if not r.claim.by_us)
+
+
 def totals(results: Mapping[str, Sequence[Evidence]], declared: bool) -> list[Totals]:
     """Return the totals of each paper, those of all, and those of tables on other data.
 
@@ -394,7 +399,7 @@ def totals(results: Mapping[str, Sequence[Evidence]], declared: bool) -> list[To
         label, printed = NAMES.get(paper, paper), [n for e in evidences for n in numbers(e)]
         apart = [n for n in printed if n.evidence.experiment.spec.data_differ]
         counted = [n for n in printed if not n.evidence.experiment.spec.data_differ]
-        claims = Counter(r.outcome for e in evidences for r in e.results if not r.claim.by_us)
+        claims = outcomes_of(evidences)
         of_papers.append(Totals.from_numbers(label, counted, declared, claims))
         if apart:
             label = f"{label}: data differ"

@@ -54,7 +54,7 @@ class Shard(NamedTuple):
 
 
 class Obstacle(NamedTuple):
-    """What keeps a run from a result, before it is tried."""
+    """A reason why a run would have no result, known before it is tried."""
 
     #: True if files are needed that cannot be had, or could not the last time.
     needs_data: bool
