@@ -215,7 +215,7 @@ def test_the_regrets_are_those_of_the_experiments():
 
 
 def test_no_evidence_is_quoted_for_other_parameters():
-    none = "No evidence is known for its parameters."
+    none = "The evidence does not cover these parameters."
     assert none not in choose(large(), entry()).sentences[2]
     assert none in choose(large(), entry(strength=5.0)).sentences[2]
 
@@ -238,7 +238,7 @@ def test_a_recommendation_outside_the_range_of_the_evidence_is_weak(
     chosen = choose(large(source, target, classes, features), entry())
     assert (chosen.model, chosen.strength) == ("consensus", "weak" if why else "strong")
     assert chosen.sentences[1].startswith(f"Why: {why}")
-    assert chosen.sentences[2].startswith("No evidence is known for such data.") == bool(why)
+    assert chosen.sentences[2].startswith("The evidence does not cover such data.") == bool(why)
 
 
 #: A target of 50 documents of the class 0, all of which are the sample.
@@ -291,10 +291,10 @@ def test_the_choice_by_a_sample_says_why_and_what_accuracy_to_expect():
         "Weakly recommended: consensus.",
         "Why: it is right on 41 of 50 labelled documents that were held out (lr 40, svm 38; no "
         "other is significantly better); the sample has no document of b, so its accuracy there is "
-        "unknown; to decide always on the largest class would be right on 100 %, and it may not be "
+        "unknown; always choosing the largest class would be right on 100 %, and it may not be "
         "better.",
     )
-    assert "Accuracy to expect: the share of labelled documents" in chosen.evidence
+    assert "Accuracy to expect: the sample is divided into five folds" in chosen.evidence
     ahead = by_sample(lr=50, consensus=40)
     assert ahead.model == "lr"
     assert "(consensus 40; significantly more than consensus)" in ahead.sentences[1]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 from dataclasses import replace
 from itertools import combinations
-from math import log
 
 import numpy as np
 import pandas as pd
@@ -145,12 +145,13 @@ def test_coherence_is_the_mean_npmi_of_pairs_of_words():
     expected = []
     for i, j in combinations(range(5), 2):
         p, a, b = (occurs[:, i] & occurs[:, j]).mean(), occurs[:, i].mean(), occurs[:, j].mean()
-        expected.append(log(p / (a * b)) / -log(p) if p else -1)
+        expected.append(math.log(p / (a * b)) / -math.log(p) if p else -1)
     found = topics._coherence(sp.csc_array(occurs))
     assert found == pytest.approx(np.mean(expected))
     always = np.ones((3, 2), bool)
     assert topics._coherence(sp.csc_array(always)) == 1
-    assert topics._coherence(sp.csc_array(always[:, :1])) == 0
+    assert math.isnan(topics._coherence(sp.csc_array(always[:, :1])))
+    assert topics.coherence_text(math.nan) == "–"
 
 
 def test_topics_do_not_depend_on_the_order_of_documents_and_features():
@@ -246,6 +247,9 @@ def test_the_command_prints_a_task_and_files_and_writes_csv_and_json(call, tmp_p
     code, out, _ = call("topics", "cocc", *files, "--documents", "1")
     assert code == 0
     assert "document " in out
+    code, out, _ = call("topics", "nmf", *files, "--csv", str(table))
+    assert (code, out.splitlines()[2].split()[5]) == (0, "cluster")
+    assert {"cluster 1", "cluster 2"} <= set(pd.read_csv(table))
 
 
 @pytest.mark.slow

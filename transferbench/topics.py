@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import log
+from math import isnan, log, nan
+from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -58,7 +59,7 @@ class Topic:
     coherence
         Mean normalised pointwise mutual information (NPMI) of all pairs of these words over the
         documents of the domain. It is −1 if no two words occur together, 0 if they occur together
-        as often as by chance, and 1 if they always occur together.
+        as often as by chance, and 1 if they always occur together. It is NaN for one word.
     typical
         Rows of the documents with the largest part of this topic, the largest first. Only the half
         of the documents with the largest sums is searched, because chance decides the parts of
@@ -97,8 +98,9 @@ class Topics:
     columns: Literal["classes", "clusters"] = "classes"
 
     def coherence(self, domain: str) -> float:
-        """Return the mean coherence of a domain's topics."""
-        return float(np.mean([topic.coherence for topic in self.topics[domain]]))
+        """Return the mean coherence of a domain's topics of two words or more, NaN without any."""
+        known = [t.coherence for t in self.topics[domain] if not isnan(t.coherence)]
+        return fmean(known) if known else nan
 
     def diversity(self, domain: str) -> float:
         """Return the share of different words among the words of a domain's topics.
@@ -117,17 +119,19 @@ class Topics:
     def to_frame(self) -> DataFrame:
         """Return a row for each topic.
 
-        Spaces separate its words, their weights, and the rows of its documents.
+        Spaces separate its words, their weights, and the rows of its documents. Columns such as
+        "class rec", or "cluster 2" for a model that finds clusters, have the shares of the classes.
         """
         import pandas as pd
 
+        kind = "cluster" if self.columns == "clusters" else "class"
         return pd.DataFrame(
             {
                 "domain": topic.domain,
                 "topic": topic.name,
                 "share": topic.share,
                 "documents": topic.documents,
-                **{f"class {c}": p for c, p in zip(self.classes, topic.classes, strict=True)},
+                **{f"{kind} {c}": p for c, p in zip(self.classes, topic.classes, strict=True)},
                 "coherence": topic.coherence,
                 "words": " ".join(word.replace(" ", "_") for word in topic.words),
                 "weights": " ".join(f"{weight:.3g}" for weight in topic.weights),
@@ -136,6 +140,11 @@ class Topics:
             for topics in self.topics.values()
             for topic in topics
         )
+
+
+def coherence_text(coherence: float) -> str:
+    """Return a coherence with two digits, a dash if it is NaN."""
+    return "–" if isnan(coherence) else f"{coherence:.2f}"
 
 
 def topics_of(
@@ -244,7 +253,7 @@ def _of_domain(
 
 
 def _coherence(occurs: sp.csc_array) -> float:
-    """Return the mean NPMI of all pairs of words (n, words), see `Topic`; 0 for one word."""
+    """Return the mean NPMI of all pairs of words (n, words), see `Topic`."""
     n, m = occurs.shape
     together = (occurs.astype(np.float64).T @ occurs.astype(np.float64)).toarray() / n
     values = []
@@ -254,4 +263,4 @@ def _coherence(occurs: sp.csc_array) -> float:
             values.append(2 * both - 1)
         else:
             values.append(log(both / (together[i, i] * together[j, j])) / -log(both))
-    return float(np.mean(values)) if values else 0.0
+    return fmean(values) if values else nan

@@ -63,7 +63,7 @@ def test_a_row_for_each_model_and_a_recommendation(call, folder):
     assert re.match(
         r"On the corpora of the evidence it was \d+ to \d+ points of accuracy below", expect
     )
-    assert "Evidence: " in call("compare", *FILES, "-m", "lr", "--why")[1]
+    assert "Evidence without labels: " in call("compare", *FILES, "-m", "lr", "--why")[1]
     assert "Scored on 30 of 30 documents, those with a label; [ ] is the 95 % interval" in out
     assert err.startswith("documents: s.csv 40, t.csv 30; features: ")
     assert "tokens=words" in err

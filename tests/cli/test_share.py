@@ -99,6 +99,18 @@ def test_reports_and_explanations_run_no_model_and_need_none(call, made):
     assert "code      now unknown" in call("explain", "plain", "made up", "mine")[1]
 
 
+def test_a_report_goes_where_it_is_told_and_replaces_no_page_of_others(call, made):
+    for _ in range(2):  # its own pages are replaced
+        assert call("report", "--out", "pages/mine")[0] == 0
+    assert (made / "pages" / "mine" / "plain.html").is_file()
+    (made / "site").mkdir()
+    (made / "site" / "index.html").write_text("my own site")
+    code, _, err = call("report", "--out", "site")
+    assert (code, err.count("\n"), "name another folder" in err) == (2, 1, True)
+    assert [path.name for path in (made / "site").iterdir()] == ["index.html"]
+    assert call("report", "--out", "plain.yaml")[0] == 2
+
+
 def test_a_model_that_changed_since_is_not_shared(call, made):
     (made / "mine.py").write_text(MODEL.replace("0.5", "0.25"))
     code, _, err = call("share", "plain")

@@ -130,9 +130,9 @@ def choose(problem: Problem, compared: ComparedModel) -> Choice:
         "most: --label-sample 50."
     )
     if outside:
-        expect = f"No evidence is known for such data. {LABEL}"
+        expect = f"The evidence does not cover such data. {LABEL}"
     elif compared.params != parameters.resolve(models.load(name), {}, name):
-        expect = f"No evidence is known for its parameters. {LABEL}"
+        expect = f"The evidence does not cover these parameters. {LABEL}"
     strength: Strength = "weak" if reasons else "strong"
     sentences = (f"{_BEGINNING[strength]}: {name}.", f"Why: {why}.", expect)
     return Choice(name, sentences, _evidence(), strength=strength)
@@ -181,7 +181,7 @@ def choose_by_sample(
         "was taken"
     )
     expect = (
-        f"Expect an accuracy of {100 * judged.accuracy:.0f} % "
+        f"Expect an accuracy of {100 * judged.accuracy:.0f} % on the unlabelled documents "
         f"(95 % interval: {100 * low:.0f} to {100 * high:.0f}"
         f"{less if judged.optimism >= 5e-4 else ''})."
     )
@@ -221,7 +221,7 @@ def _reasons_of_sample(
         )
     if low < (largest := float(counts.max() / m)):
         reasons.append(
-            f"to decide always on the largest class would be right on {100 * largest:.0f} %, and "
+            f"always choosing the largest class would be right on {100 * largest:.0f} %, and "
             "it may not be better"
         )
     if model.untrained:
@@ -236,12 +236,12 @@ def _reasons_of_sample(
 
 #: How the accuracy to expect is computed.
 _HOW_EXPECTED = (
-    "Accuracy to expect: the share of labelled documents that are decided right by fits which had "
-    "not seen their label: five folds of the sample, hidden in turn. The interval counts "
-    "the sample as two fifths smaller, since these fits are not independent, and is wider if few "
-    "documents are left. If "
-    "another model may be taken for its count, the count is too good: the mean excess over "
-    f"{RESAMPLES:,} samples drawn again from the sample is taken off."
+    "Accuracy to expect: the sample is divided into five folds, and each fold is hidden in turn. A "
+    "fit that has not seen a document's label decides that document. The accuracy is the share of "
+    "these decisions that are right. It is an estimate for the unlabelled documents. The interval "
+    "counts the sample as two fifths smaller, because the fits are not independent, and is wider "
+    "if few documents are unlabelled. The best of several models looks better than it is. So the "
+    f"mean excess over {RESAMPLES:,} bootstrap samples is subtracted."
 )
 
 
@@ -281,10 +281,11 @@ def _evidence() -> str:
         for m, (mean, worst) in GAINS_BY_LABELS.items()
     )
     return (
-        "Evidence: points of accuracy less than by the best of six single models, as known from "
-        "all labels; the mean over corpora (its 95 % interval, the worst task). Without labels, "
-        f"with settings of {RECOMMENDED} that were chosen on other corpora: {without}. With "
-        f"its own settings, and whatever the class shares and sizes: {by_strength}. With a "
-        "labelled sample, points above logistic regression on words and n-grams that is trained "
-        f"on source and sample: {by_labels}; settings were found on the same corpora."
+        "Evidence without labels: points of accuracy below the best of six single models, which is "
+        "known from all labels. Each number is a mean over corpora, with its 95 % interval and the "
+        f"worst task. Settings of {RECOMMENDED} that were chosen on other corpora lose {without}. "
+        f"Its default settings lose {by_strength}, over all class shares and sizes. Evidence with "
+        "a labelled sample: points above logistic regression on words and n-grams, trained on "
+        f"source and sample. {RECOMMENDED} gains {by_labels}. Its settings were found on the same "
+        "corpora."
     )

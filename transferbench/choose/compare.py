@@ -83,6 +83,7 @@ def compare(
     *,
     crossed: bool = True,
     untrained: bool = True,
+    clusters: bool = False,
     embedded: bool = False,
     folder: artefacts.Folder | None = None,
     whole: Problem | None = None,
@@ -102,6 +103,8 @@ def compare(
         False if no model is to be chosen, so that labelled documents need not be held out.
     untrained
         True to fit each model also without the labelled documents, if there are some.
+    clusters
+        True to accept models that find clusters in place of the classes.
     embedded
         True if the last view holds embeddings, beside words; see `fits.model_problem`.
     folder
@@ -119,8 +122,9 @@ def compare(
     sample = sample_of(problem)
     without = without_sample(problem) if sample and untrained else None
     fit = partial(
-        fit_plan, memory=memory, separations=separations, embedded=embedded, folder=folder
-    )
+        fit_plan, memory=memory, separations=separations, clusters=clusters, embedded=embedded,
+        folder=folder,
+    )  # fmt: skip
     for planned in plans:
         model = fit(problem, planned, crossed=crossed)
         if not model.fits and not fitted:

@@ -197,6 +197,7 @@ def fit_plan(
     separations: Mapping[str, Separation] = UNNAMED,
     *,
     crossed: bool = True,
+    clusters: bool = False,
     embedded: bool = False,
     folder: artefacts.Folder | None = None,
 ) -> ComparedModel:
@@ -214,6 +215,8 @@ def fit_plan(
         Words or features that separate targets from the source; doubts name them.
     crossed
         True to hold out labelled documents of targets, too, see `sample.cross_fit`.
+    clusters
+        True to accept a model that finds clusters in place of the classes.
     embedded
         True if the last view holds embeddings, beside words; see `model_problem`.
     folder
@@ -247,10 +250,12 @@ def fit_plan(
             fit = cross_fit(seen, fit_one) if crossed else fit_one(seen)
             seconds.append(costs[0])  # without the folds
             if problem.family == "transfer":
-                if fit.columns == "clusters":
+                if fit.columns == "classes":
+                    # models of others need not return the known labels
+                    scores = map(with_labels, problem.domains, fit.scores)
+                    fit = replace(fit, scores=tuple(scores))
+                elif not clusters:
                     return failed("it finds clusters, which have no names; choose another model")
-                scores = map(with_labels, problem.domains, fit.scores)  # models of others need not
-                fit = replace(fit, scores=tuple(scores))
             fits.append(fit)
     except UserError:
         raise

@@ -165,6 +165,7 @@ class Session:
         *,
         crossed: bool = True,
         untrained: bool = True,
+        clusters: bool = False,
     ) -> Comparison:
         """Fit the models, and recommend one; see `compare.compare`.
 
@@ -172,13 +173,13 @@ class Session:
         ----------
         progress
             Iterates over the plans, for example with a progress bar.
-        crossed, untrained
+        crossed, untrained, clusters
             See `compare.compare`.
         """
         return comparing.compare(
             self.problem, progress(self.plans), self._separations(), crossed=crossed,
-            untrained=untrained, embedded=self.features == "both", folder=self.folder,
-            whole=self.whole,
+            untrained=untrained, clusters=clusters, embedded=self.features == "both",
+            folder=self.folder, whole=self.whole,
         )  # fmt: skip
 
     def fit_whole(self, compared: Comparison, names: Collection[str]) -> Comparison:

@@ -22,13 +22,12 @@ FEW_CLASSES = 4
 MANY_SCORED = 200
 #: How models that train on a labelled sample are scored on it.
 TRAINED = (
-    "accuracy and the columns after it: trained on the other four fifths of the sample; untrained: "
-    "accuracy without its labels"
+    "accuracy and the columns after it are of fits that are trained on the other four fifths of "
+    "the sample; untrained: accuracy without its labels"
 )
 #: Meaning of the table's columns by family; {} stands for the classes.
 LEGEND = {
-    "transfer": "; *: recommended; shares: {} among the decisions; recall: the part of each that "
-    "is found",
+    "transfer": "; *: recommended; shares: {} among the decisions",
     "multilabel": "; labels: mean number of a document; none: documents without any label",
     "clustering": "",
 }
@@ -54,8 +53,10 @@ def scored_sentence(rows: Sequence[dict[str, Any]], problem: Problem) -> str:
     if not scored:
         return ""
     few = problem.family == "transfer" and scored < MANY_SCORED
-    interval = "; [ ] is the 95 % interval of the accuracy" if few else ""
-    how = f"; {TRAINED}" if any("untrained" in row for row in rows) else ""
+    sampled = any("untrained" in row for row in rows)
+    of = " on the unlabelled documents" if sampled else ""
+    interval = f"; [ ] is the 95 % interval of the accuracy{of}" if few else ""
+    how = f"; {TRAINED}" if sampled else ""
     count = f"{scored} of {rows[0]['documents']} documents"
     return f"Scored on {count}, those with a label{interval}{how}."
 
@@ -65,9 +66,13 @@ def legend(table: DataFrame, problem: Problem) -> str:
     few = len(problem.classes) <= FEW_CLASSES
     classes = "/".join(problem.classes) if few else "least and largest class"
     text = f"s is in seconds, the rest in per cent{LEGEND[problem.family].format(classes)}"
+    if any(name.startswith("recall ") for name in table):
+        text += "; recall: the part of each class that is found"
     if "ahead" in table:
         text += f"; over {table.model[0]}: points of accuracy above it (two-sided p)"
-    return f"{text}; ±: standard deviation over the seeds."
+    if any(name.endswith("_std") for name in table):
+        text += "; ±: standard deviation over the seeds"
+    return f"{text}."
 
 
 def columns(rows: Sequence[dict[str, Any]], problem: Problem) -> dict[str, list[str]]:

@@ -198,7 +198,7 @@ def _fitted(
             params={model: given}, seed=seed, labels="none", options=parse(files.task_options),
             read_options=files, using=settings,
         )  # fmt: skip
-        compared = session.compare(crossed=False, untrained=False)
+        compared = session.compare(crossed=False, untrained=False, clusters=True)
     fits = compared.models[model].fits
     if not fits:
         reasons = "; ".join(map(str, compared.models[model].doubts))
@@ -233,10 +233,13 @@ class _Words(Sequence[str]):
 
 def _print(found: Topics, texts: Texts, most: int, documents: int) -> None:
     """Print a table of topics for each domain."""
+    from transferbench.topics import coherence_text
+
     for domain, topics in found.topics.items():
         echo(
             f"{domain}: {len(topics)} topics (effective number {found.effective(domain):.1f}), "
-            f"coherence {found.coherence(domain):.2f}, diversity {found.diversity(domain):.2f}"
+            f"coherence {coherence_text(found.coherence(domain))}, "
+            f"diversity {found.diversity(domain):.2f}"
         )
         echo()
         few = len(found.classes) <= FEW_CLASSES
@@ -247,7 +250,7 @@ def _print(found: Topics, texts: Texts, most: int, documents: int) -> None:
         rows = [
             [
                 topic.name, f"{100 * topic.share:.1f}", f"{100 * topic.documents:.1f}",
-                _classes(topic, found), f"{topic.coherence:.2f}",
+                _classes(topic, found), coherence_text(topic.coherence),
             ]
             for topic in shown
         ]  # fmt: skip

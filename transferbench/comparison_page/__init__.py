@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -357,8 +359,9 @@ def topics_section(content: Content) -> Section | None:
 
     def coherence(name: str) -> float:
         found = by_model[name]
-        shown = [target for target in targets if target in found.topics]
-        return float(np.mean([found.coherence(target) for target in shown])) if shown else -1.0
+        values = [found.coherence(target) for target in targets if target in found.topics]
+        known = [value for value in values if not math.isnan(value)]
+        return fmean(known) if known else -1.0
 
     best = max(by_model, key=coherence)
     why = f"Its topics are the most coherent ones of {', '.join(by_model)}."

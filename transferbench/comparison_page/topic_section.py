@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from transferbench.topics import coherence_text
+
 if TYPE_CHECKING:
     from transferbench.topics import Topic, Topics
 
@@ -42,7 +44,7 @@ class TopicRow:
     share: float
     width: float
     classes: Sequence[tuple[str, int, float]]
-    coherence: float
+    coherence: str
     documents: Sequence[tuple[int, str]]
 
 
@@ -72,7 +74,8 @@ def tables(found: Topics, texts: Mapping[str, Sequence[str]]) -> list[TopicTable
         rows = [_row(topic, found.classes, longest, texts.get(domain)) for topic in topics]
         summary = (
             f"{len(topics)} topics, of an effective number of {found.effective(domain):.1f}; "
-            f"coherence {found.coherence(domain):.2f}, diversity {found.diversity(domain):.2f}"
+            f"coherence {coherence_text(found.coherence(domain))}, "
+            f"diversity {found.diversity(domain):.2f}"
         )
         made.append(TopicTable(domain, summary, rows[:SHOWN], rows[SHOWN:]))
     return made
@@ -97,6 +100,6 @@ def _row(
         topic.share,
         100 * topic.share / longest,
         parts,
-        topic.coherence,
+        coherence_text(topic.coherence),
         documents,
     )

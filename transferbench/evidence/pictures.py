@@ -119,19 +119,19 @@ def shape(table: pd.DataFrame) -> tuple[list[str], list[str]]:
 
 
 def scatter(papers: Mapping[str, pd.DataFrame]) -> str:
-    """Return an SVG text: a panel for each paper, ours over the printed number in per cent.
+    """Return an SVG text of panels: ours over the printed number in per cent.
 
     Parameters
     ----------
     papers
-        The printed numbers, see `as_percent`, by name of the paper.
+        The printed numbers, see `as_percent`, by title of the panel.
     """
     with figures.style("papers"):
         import matplotlib.pyplot as plt
 
-        down, across = -(-(len(papers) + 1) // 3), 3
+        down, across = -(-len(papers) // 3), 3
         drawing, axes = plt.subplots(
-            down, across, figsize=(7.6, 2.65 * down), squeeze=False, layout="constrained"
+            down, across, figsize=(7.6, 2.65 * down + 0.6), squeeze=False, layout="constrained"
         )
         for i, (ax, (paper, frame)) in enumerate(zip(axes.flat, papers.items(), strict=False)):
             ends = limits(frame)
@@ -164,7 +164,7 @@ def scatter(papers: Mapping[str, pd.DataFrame]) -> str:
         ]
         handles.append(axes[0, 0].fill_between([], [], color=figures.PUBLISHED, alpha=0.4,
                                                label="within the tolerance"))  # fmt: skip
-        axes.flat[len(papers)].legend(handles=handles, loc="center left")
+        drawing.legend(handles=handles, loc="outside lower center", ncols=3)
         return figures.to_svg(drawing)
 
 

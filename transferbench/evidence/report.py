@@ -31,6 +31,9 @@ from transferbench.evidence.pages import Evidence
 from transferbench.files import open_regular, write_text
 from transferbench.runs import store
 
+#: In every page of a report.
+GENERATOR = b'<meta name="generator" content="transferbench">'
+
 
 @dataclass(frozen=True)
 class ReportedExperiment:

@@ -35,7 +35,7 @@ from transferbench.evidence.pages import Evidence
 from transferbench.evidence.regret import ELSEWHERE
 from transferbench.experiments.schema import Schema
 from transferbench.files import write_text
-from transferbench.measures import LOWER_IS_BETTER
+from transferbench.measures import LOWER_IS_BETTER, TITLES
 
 NAMES = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "LNKMTC, LSKMTC", "himls": "HiMLS"}
 #: The regrets that recommendations quote, relative to the folder of results.
@@ -485,7 +485,8 @@ def scatters(known: Mapping[str, Evidence]) -> dict[str, pd.DataFrame]:
     Returns
     -------
     dict
-        See `pictures.scatter`, by name of the paper; papers without a number are left out.
+        See `pictures.scatter`, by name of the paper; papers without a number are left out. Losses
+        have a panel of their own beside the other measures of their paper: they have another scale.
     """
     found = {}
     for paper, evidences in of_papers(known).items():
@@ -495,7 +496,13 @@ def scatters(known: Mapping[str, Evidence]) -> dict[str, pd.DataFrame]:
             if len(evidence.compared) and not evidence.experiment.spec.data_differ
         ]
         if frames:
-            found[NAMES.get(paper, paper)] = pd.concat(frames, ignore_index=True)
+            name, frame = NAMES.get(paper, paper), pd.concat(frames, ignore_index=True)
+            losses = frame["measure"].isin([TITLES[loss] for loss in LOWER_IS_BETTER])
+            if losses.all() or not losses.any():
+                found[name] = frame
+            else:
+                title = ", ".join(frame["measure"][losses].unique())
+                found |= {name: frame[~losses], f"{name}: {title}": frame[losses]}
     return found
 
 
