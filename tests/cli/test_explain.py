@@ -89,6 +89,8 @@ def test_a_row_is_named_by_its_task_and_a_column_by_its_model_and_the_reasons_ar
     title, answered, why, _ = out.split("\n\n", 3)
     assert title == "gtl-table3: GCMF, orgs vs people"
     assert answered.startswith("Unexplained: the difference is -2.")
+    assert max(map(len, out.splitlines())) <= 100
+    why = re.sub(r"\n {10,}", " ", why)  # long texts go on below
     assert len(why.splitlines()) == 9
     for text in (
         "data         reuters/orgs-vs-people: Reuters-21578, orgs against people",

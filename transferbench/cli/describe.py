@@ -63,6 +63,14 @@ def _model(name: str) -> list[str]:
         text = inspect.getdoc(importlib.import_module(fit.__module__)) or ""
     texts = parameters.descriptions(fit)
     values = [f"{p}. {texts.get(p.name, '')}".rstrip() for p in parameters.schema(fit).values()]
+    # The first one is the problem.
+    positional = [p for p in inspect.signature(fit).parameters.values()
+                  if p.kind is p.POSITIONAL_OR_KEYWORD][1:]  # fmt: skip
+    if positional and models.is_external(name):
+        names = ", ".join(p.name for p in positional)
+        values.append(
+            f"not {names}: write `*` before it in the function's head, `fit(problem, *, …)`"
+        )
     is_random = parameters.takes_seed(fit)
     return [
         f"{name} ({models.get(name).family} model)",

@@ -71,4 +71,12 @@ def command(
 
 
 def _echo_named(texts: Mapping[str, str]) -> None:
-    echo_table([["", name, text] for name, text in texts.items()])
+    """Print texts beside their names; a command stays in one line, to be copied."""
+    left = max(map(len, texts)) + 6
+    for name, text in texts.items():
+        lines = [text]
+        if name != "again":
+            lines = textwrap.wrap(
+                text, WIDTH - left, break_long_words=False, break_on_hyphens=False
+            )
+        echo(f"  {name:{left - 4}}" + ("\n" + " " * (left - 2)).join(lines))

@@ -22,8 +22,8 @@ from transferbench.runs.record import Run
 IN_WORDS = {
     "within": "within the tolerance",
     "close": "within the noise",
-    "better": "better than print",
-    "worse": "worse than print",
+    "better": "better than the published value",
+    "worse": "worse than the published value",
 }
 
 
@@ -149,22 +149,22 @@ def why(
     digits = [f for f in findings if f.column == column and row in f.rows]
     tolerances = [t for t in experiment.compared.tolerance if row in (t.rows or [row])]
     names_column = re.compile(rf"(?<!\w){re.escape(column)}(?!\w)")
-    notes = [note.rstrip(".") for note in spec.notes if names_column.search(note)]
+    notes = [f"{note.rstrip('.')}." for note in spec.notes if names_column.search(note)]
     paper = experiments.PUBLISHED.fullmatch(spec.control_of or experiment.name)
     in_row = [other for other in cells if other.row == cell.row]
     in_column = [other for other in cells if other.column == cell.column]
     sentences = {
         "data": f"{task}: {datasets.tasks()[task.base].TASKS[task.base]}",
         "digits": _digits(digits[0], row) if digits else "",
-        "this row": _beside_print((other.column, other) for other in in_row),
-        "this column": _beside_print(
+        "this row": _agreement((other.column, other) for other in in_row),
+        "this column": _agreement(
             (other.row, other) for other in in_column if not spec.rows[other.row].reading_of
         ),
         "readings": _range_of_readings(
             experiment, [other for other in cells if printed_cell(experiment, other) == printed]
         ),
         "tolerance": " ".join(f"{t.value:g}: {t.reason}" for t in tolerances),
-        "notes": "; ".join(notes),
+        "notes": " ".join(notes),
         "more": f"docs/papers/{paper[1]}.md, docs/findings.md" if paper else "",
     }
     return {subject: sentence for subject, sentence in sentences.items() if sentence}
@@ -210,8 +210,8 @@ def _digits(finding: Finding, row: str) -> str:
     return f"{meaning} ({tried}{finding.source}){same}"
 
 
-def _beside_print(named: Iterable[tuple[str, Cell]]) -> str:
-    """Return sentences on which cells are like print, and which are better or worse."""
+def _agreement(named: Iterable[tuple[str, Cell]]) -> str:
+    """Return sentences on which cells agree with the published values, and which do not."""
     by_verdict: dict[str, list[str]] = {verdict: [] for verdict in IN_WORDS}
     for name, cell in named:
         if cell.verdict in by_verdict:

@@ -269,6 +269,7 @@ def _text(value: str | Value) -> str:
 def latex(table: Table) -> str:
     """Return a table as a LaTeX tabular, for the packages booktabs and amssymb.
 
+    A comment before it has the table's label.
     pdflatex accepts it: signs become commands of LaTeX, and ± and marks are mathematics. Letters
     with accents stay as they are.
     """
@@ -278,7 +279,8 @@ def latex(table: Table) -> str:
     frame.columns = [latex_text(head) for head in heads]
     text = frame.to_latex(index=False, escape=False, column_format=form)
     # Without {} it would be an argument of the line before.
-    return re.sub(r"(?m)^(?=[\[*])", "{}", text)
+    text = re.sub(r"(?m)^(?=[\[*])", "{}", text)
+    return f"% {' '.join(table.label.split())}\n{text}"
 
 
 def latex_text(text: str) -> str:

@@ -86,6 +86,16 @@ class ReportedExperiment:
         return self.evidence.experiment.name
 
     @property
+    def title(self) -> str:
+        """The title, after the number of the table or figure in a paper."""
+        papers = "|".join(summary.NAMES)
+        printed = re.fullmatch(rf"({papers})-(table|figure)(\d+[a-z]?)", self.name)
+        if not printed:
+            return str(self.spec.title)
+        paper, kind, number = printed.groups()
+        return f"{summary.NAMES[paper]}, {kind.capitalize()} {number}: {self.spec.title}"
+
+    @property
     def spec(self) -> Any:
         """The content of the experiment's file."""
         return self.evidence.experiment.spec
