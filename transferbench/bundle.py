@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from transferbench import citing, experiments
+from transferbench import __version__, citing, experiments
 from transferbench.errors import UserError
 from transferbench.evidence.boards import FOLDER
 from transferbench.evidence.frame import Records
@@ -116,8 +116,9 @@ def _readme(experiment: Experiment, command: str, files: Iterable[str]) -> str:
     ]
     pictures = [f"![{part}]({part})" for part in parts if part.endswith(".svg")]
     what = (
-        "These are the results of an experiment of transferbench. This command makes some of its "
-        "runs again, and compares them with those in the zip:"
+        "These are the results of an experiment of transferbench, packed with version "
+        f"{__version__}. Install that version first, as its README says. Then this command makes some of the runs "
+        "again, and compares them with those in the zip:"
     )
     how = (
         "It runs the files in `models`, if there are any: do it only if you trust their author. Of "
