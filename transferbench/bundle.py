@@ -117,8 +117,8 @@ def _readme(experiment: Experiment, command: str, files: Iterable[str]) -> str:
     pictures = [f"![{part}]({part})" for part in parts if part.endswith(".svg")]
     what = (
         "These are the results of an experiment of transferbench, packed with version "
-        f"{__version__}. Install that version first, as its README says. Then this command makes some of the runs "
-        "again, and compares them with those in the zip:"
+        f"{__version__}. Install that version first, as its README says. Then this command makes "
+        "some of the runs again, and compares them with those in the zip:"
     )
     how = (
         "It runs the files in `models`, if there are any: do it only if you trust their author. Of "

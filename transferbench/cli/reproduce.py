@@ -157,6 +157,8 @@ def _show(batch: Batch, execution: Execution) -> None:
         lost += [f"{one.unavailable:.0f} unavailable"] * bool(one.unavailable)
         lines.append([pending.name, *counts, minutes, ", ".join(lost)])
     echo_table(lines)
+    if len(batch.pending) > 1:
+        echo("A run that several experiments share is counted once, for the first of them.")
     echo(sentence)
     if any(seconds):
         parts = (f"{cores} cores {duration(3600 * hours_on(seconds, cores))}" for cores in CORES)
