@@ -285,7 +285,7 @@ def topics(model: Model) -> str:
         return ""
     table = pd.read_csv(file, dtype={"topic": str})
     target = table[table["domain"] == "target"]
-    classes = [name for name in target if name.startswith("class ")]
+    classes = [name for name in target if name.startswith(("class ", "cluster "))]
     heads = " / ".join(name.removeprefix("class ") for name in classes)
     text = (
         "These are its largest clusters of words on the target of `comp-vs-rec`. "
@@ -322,8 +322,8 @@ def quality_sentence(name: str) -> str:
     """Return what the quality of a model's topics is."""
     one = topic_quality().loc[name]
     return (
-        f"There are {one['topics']:.0f} topics, of an effective number of "
-        f"{one['effective number']:.1f}; their coherence is {one['coherence']:.2f}, their "
+        f"There are {one['topics']:.0f} topics, and their effective number is "
+        f"{one['effective number']:.1f}. Their coherence is {one['coherence']:.2f}, and their "
         f"diversity {one['diversity']:.2f}."
     )
 
