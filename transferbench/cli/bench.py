@@ -45,10 +45,11 @@ def command(
 
     MODEL is a name, a Python file with a function `fit`, or an estimator of scikit-learn (trained
     on the sources), skada or adapt, as package.module:Name. Its code is run. The published
-    runs of the suite are reused; --rerun all makes them, too. What a file imports or reads is not
-    known, so its runs are made anew; --rerun missing keeps the finished ones. The results are an
-    experiment of your own, results/SUITE+LABEL/, and a board, results/boards/SUITE+LABEL.md. After
-    the ranking stand the tasks where the model is farthest behind the best method.
+    runs of the suite are reused; --rerun all makes them, too. The command does not know what a file
+    imports or reads, so its runs are always made again; --rerun missing keeps finished ones. The
+    results are an experiment of your own, results/SUITE+LABEL/, and a board,
+    results/boards/SUITE+LABEL.md. After the ranking, the command lists the tasks where the model is
+    farthest behind the best method.
     """
     import yaml
 

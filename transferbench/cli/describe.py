@@ -28,8 +28,8 @@ def command(settings: Settings, name: str) -> None:
     transferbench describe sklearn.svm:LinearSVC         an estimator as a model
     transferbench describe ./mytask.yaml
 
-    A model: objective and parameters. A task: facts, options and original files. A dataset: its
-    tasks. An experiment: its complete YAML.
+    The command prints the objective and the parameters of a model, the facts, options and original
+    files of a task, the tasks of a dataset, or the complete YAML of an experiment.
     """
     base, colon, attribute = name.partition(":")
     is_estimator = colon and attribute.isidentifier() and base not in _options.task_names()

@@ -11,7 +11,7 @@ from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
 
-@click.command()
+@click.command(short_help="Show installed libraries, folders and mirrors.")
 @click.pass_obj
 def command(settings: Settings) -> int:
     """Show the installed libraries, and the folders and mirrors in use.

@@ -16,7 +16,7 @@ from transferbench.settings import Settings
 WIDTH = 100
 
 
-@click.command()
+@click.command(short_help="Explain a number, or list those that differ most.")
 @click.argument("experiment", shell_complete=completing(experiment_names))
 @click.argument("row", required=False)
 @click.argument("column", required=False)
@@ -28,10 +28,11 @@ def command(
 ) -> None:  # fmt: skip
     """Explain a number of a table or figure, or list those that differ most.
 
-    Print whether it is as printed or why it may differ, the command that runs it again, its runs,
-    what they took, and what has changed since. EXPERIMENT is a name or your own FILE.yaml.
-    A row may be named by its task, a column by its model, as `run` takes them. Without both, the
-    numbers of the table, of a row or of a column are listed, the largest difference first.
+    The command says whether the number agrees with the published value, and why it may differ. It
+    prints the command that runs it again, its runs, their cost, and what has changed since.
+    EXPERIMENT is a name or your own FILE.yaml. A row may be named by its task, and a column by its
+    model, as `run` takes them. Without both, the command lists the numbers of the table, a row or a
+    column, the largest difference first.
 
     \b
     transferbench explain gtl-table3

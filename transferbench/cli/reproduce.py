@@ -58,13 +58,14 @@ def command(
     """Rebuild published tables and figures.
 
     EXPERIMENT is a name, your own FILE.yaml, or a paper: dtl, gtl, himls, mrtl or mtc. A paper
-    stands for its published tables and figures. Name its other experiments, such as gtl-variants
-    and gtl-unit-length, each; `transferbench list` shows all. --dry-run marks experiments whose
-    data only you can provide.
+    stands for its published tables and figures. Its other experiments, such as gtl-variants, need
+    their own names; `transferbench list` shows them. --dry-run marks experiments whose data only
+    you can provide.
 
-    Runs without a result of the present data and code are performed, see --rerun. Each
-    results/EXPERIMENT/ is written as soon as its last run has ended; of several experiments, the
-    quickest come first. At the end stand the totals and the largest differences from print.
+    The command performs the runs that have no result of the present data and code, see --rerun. It
+    writes results/EXPERIMENT/ as soon as the last run of an experiment has ended, and the quickest
+    experiments come first. At the end it prints the totals and the largest differences from the
+    published values.
     """
     from transferbench import experiments
     from transferbench.errors import UserError

@@ -18,10 +18,10 @@ from transferbench.settings import Settings
 def command(settings: Settings, experiment: str, out: Path | None) -> None:
     """Write the results of an experiment into one zip file.
 
-    It has a README with the command that verifies it, the experiment, its runs with versions of
-    libraries and digests of the data, tables and pictures, BibTeX, and the Python files of its own
-    models. Task files of yours and their data are
-    not in it. Runs that mix data or code are refused.
+    The file has a README with the command that verifies it, the experiment, its runs with versions
+    of libraries and digests of the data, tables and pictures, BibTeX, and the Python files of its
+    own models. It does not have your task files and their data. The command refuses runs that mix
+    data or code.
     """
     from transferbench import bundle, experiments, tasks
     from transferbench.errors import UserError

@@ -12,7 +12,7 @@ from transferbench.messages import counted, duration, printable
 from transferbench.settings import Settings
 
 
-@click.command()
+@click.command(short_help="Show which runs are done, failed or to do.")
 @several_experiments
 @click.pass_obj
 def command(settings: Settings, names: tuple[str, ...]) -> None:

@@ -20,12 +20,12 @@ from transferbench.settings import Settings
 )  # fmt: skip
 @click.option(
     "--format", "form", type=click.Choice(["markdown", "csv", "latex"]),
-    help="Write nothing; print the table of one experiment, – for what is not finished.",
+    help="Write nothing; print the table of one experiment. – marks a cell that is not finished.",
 )  # fmt: skip
 @click.option(
     "--cells", "shown", type=click.Choice(["ours", "both"]),
-    help="What a cell of --format latex has: our mean and deviation, or also the published value "
-    "and the verdict.  [default: both]",
+    help="Content of a cell of --format latex. ours: our mean and deviation. both: also the "
+    "published value and the verdict.  [default: both]",
 )  # fmt: skip
 @click.pass_obj
 def command(
@@ -33,8 +33,8 @@ def command(
 ) -> int:
     """Write tables and figures from their runs.
 
-    Without names, those of all experiments that have runs. A table of --format latex is a tabular
-    for the packages booktabs and amssymb.
+    Without names, the command writes those of all experiments that have runs. --format latex prints
+    a tabular for the packages booktabs and amssymb.
     """
     from transferbench import experiments
     from transferbench.errors import SeveralErrors, UserError

@@ -60,7 +60,7 @@ class Files(ReadOptions):
     )  # fmt: skip
 
 
-@click.command()
+@click.command(short_help="Print the words and documents of feature clusters.")
 @click.argument("model", shell_complete=completing(lambda: models.WITH_TOPICS))
 @click.argument("name", metavar="[TASK]", required=False, shell_complete=completing(task_names))
 @parameter_options
