@@ -230,9 +230,9 @@ def reliability(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[st
     groups = dict(tuple(judged.groupby("labels")))
     yield ["accuracy to expect", *map(_count, groups)]
     above = [(part["expected"] - part["accuracy"]).mean() for part in groups.values()]
-    yield ["less the accuracy, in points", *(f"{value:+.1f}" for value in above)]
+    yield ["expected less true accuracy, in points", *(f"{value:+.1f}" for value in above)]
     covered = [100 * part["covered"].mean() for part in groups.values()]
-    yield ["its 95 % interval has the accuracy", *(f"{value:.0f} %" for value in covered)]
+    yield ["its 95 % interval contains the accuracy", *(f"{value:.0f} %" for value in covered)]
 
 
 def _count(m: int) -> str:
