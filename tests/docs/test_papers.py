@@ -1,4 +1,4 @@
-"""The page of a paper links every experiment on it, and no other paper's."""
+"""The page of a paper links its experiments alone, and has the numbers of the results."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from conftest import ROOT
 
 from transferbench import experiments
 from transferbench.evidence import statistics
+from transferbench.evidence.summary import NAMES
 
 PAPERS = ROOT / "docs" / "papers"
 
@@ -30,3 +31,29 @@ def test_every_paper_has_a_page():
     text = (PAPERS / "index.md").read_text(encoding="utf-8")
     assert all(f"]({paper}.md)" in text for paper in statistics.PAPERS)
     assert {path.stem for path in PAPERS.glob("*.md")} == {*statistics.PAPERS, "index"}
+
+
+def results_of(paper: str) -> list[list[int]]:
+    """Return the whole numbers in the rows of a paper, for each table of the results."""
+    text = (ROOT / "results" / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(rf"(?m)^\| {re.escape(NAMES[paper])}(?:: data differ)? \|(.*)$", text)
+    return [whole_numbers(row) for row in rows]
+
+
+def whole_numbers(text: str) -> list[int]:
+    return [int(n) for n in re.findall(r"(?<![.\d])\d+(?!\.?\d)", text)]
+
+
+@pytest.mark.parametrize("paper", statistics.PAPERS)
+def test_the_numbers_of_a_page_are_those_of_the_results(paper):
+    text = (PAPERS / f"{paper}.md").read_text(encoding="utf-8")
+    section = re.search(r"\n## How much agrees\?\n(.*?)\n## ", text, re.DOTALL)[1]
+    bullets = " ".join(re.search(r"(?s)- .*?(?=\n\n)", section)[0].split())
+    bullets = re.sub(r"(?i)tables? \d+( and \d+)?|the 18 cells|5 points", "", bullets)
+    rows = results_of(paper)
+    compared, equivalent, chance, *_ = rows[0]
+    assert set(whole_numbers(bullets)) <= {n for row in rows for n in row}
+    assert {compared, equivalent, chance} <= set(whole_numbers(bullets))
+    assert f"y chance it would be {chance}." in bullets
+    index = (PAPERS / "index.md").read_text(encoding="utf-8")
+    assert f"| {equivalent} of {compared} ({chance}) |" in index
