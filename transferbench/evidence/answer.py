@@ -194,7 +194,7 @@ def closing(
 def first_sentence(
     experiment: Experiment, cells: Sequence[Cell], cell: Cell, findings: Iterable[Finding]
 ) -> str:
-    """Return the answer to why a number differs from print, in one or two sentences.
+    """Return in a few sentences why a number differs from the published one.
 
     Parameters
     ----------
@@ -217,24 +217,22 @@ def first_sentence(
     digits = digits_of(experiment)
     if abs(abs(cell.difference) - cell.tolerance) < 10.0**-digits:
         digits += 2  # so that the difference is not written as the tolerance
-    differs = f"the difference is {cell.difference:+.{digits}f}"
-    within = f"the tolerance is {cell.tolerance:.3g}"
-    if cell.margin == 0:
-        within += ", and neither side states an error"
-    elif not math.isnan(low):
-        within += (
-            f", the 90 % interval of the difference is {low:+.{digits}f} to {high:+.{digits}f}"
-        )
+    tolerance = f"{cell.tolerance:.3g}"
+    differs = f"the difference is {cell.difference:+.{digits}f}, and the tolerance is {tolerance}."
     after = ""
+    if cell.margin == 0:
+        after = " Neither side states an error."
+    elif not math.isnan(low):
+        after = f" The 90 % interval of the difference is {low:+.{digits}f} to {high:+.{digits}f}."
     copied = any(f.status == "copied" and f.column == column and row in f.rows for f in findings)
     if spec.data_differ:
-        after = f" It is on other data than the paper's: {spec.data_differ.rstrip('.')}."
+        after += f" It is on other data than the paper's: {spec.data_differ.rstrip('.')}."
     if entry := experiment.circular(row, cell.column):
         after += f" The printed value was used to set a choice here ({entry[0].why.rstrip('.')})."
     if cell.equivalence == "equivalent":
-        return f"Equivalent: {differs}; {within}.{after}"
+        return f"Equivalent: {differs}{after}"
     if cell.verdict in ("within", "close"):
-        return f"{IN_WORDS[cell.verdict].capitalize()}: {differs}; {within}.{after}"
+        return f"{IN_WORDS[cell.verdict].capitalize()}: {differs}{after}"
     readings = [
         other
         for other in cells
@@ -246,11 +244,11 @@ def first_sentence(
         other = readings[0]
         return (
             f"Another reading is equivalent: {other.column} on {other.row} has "
-            f"{text(other.mean)}. Here {differs}; {within}.{after}"
+            f"{text(other.mean)}. Here {differs}{after}"
         )
     cause = "Undecided" if cell.equivalence == "undecided" else "Unexplained"
     if copied:
         cause = "The printed value may be copied from another paper, as it has a digit less"
     elif spec.data_differ:
         cause = "Other data"
-    return f"{cause}: {differs}; {within}.{after}"
+    return f"{cause}: {differs}{after}"
