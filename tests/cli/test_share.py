@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import sys
 import tempfile
@@ -111,13 +112,29 @@ def test_a_report_goes_where_it_is_told_and_replaces_no_page_of_others(call, mad
     assert call("report", "--out", "plain.yaml")[0] == 2
 
 
+def test_a_report_replaces_no_file_that_is_of_no_report(call, made, monkeypatch):
+    monkeypatch.setenv("HOME", str(made))
+    (made / "noted").mkdir()
+    (made / "noted" / "plain.html").write_text("my notes")
+    code, _, err = call("report", "--out", "~/noted")
+    assert (code, err.count("\n"), "its plain.html is of no report" in err) == (2, 1, True)
+    assert (made / "noted" / "plain.html").read_text() == "my notes"
+    for name in ("pipe", "folder"):
+        (made / name).mkdir()
+    os.mkfifo(made / "pipe" / "index.html")
+    (made / "folder" / "index.html").mkdir()
+    for name in ("pipe", "folder"):
+        code, _, err = call("report", "--out", name)
+        assert (code, "name another folder" in err) == (2, True)
+
+
 def test_a_model_that_changed_since_is_not_shared(call, made):
     (made / "mine.py").write_text(MODEL.replace("0.5", "0.25"))
     code, _, err = call("share", "plain")
     assert (code, err.count("\n"), "run them again" in err) == (2, 1, True)
 
 
-def test_code_of_a_zip_is_named_before_it_runs(call, home, made, monkeypatch):
+def test_code_of_a_zip_is_named_before_it_runs(call, made, monkeypatch):
     assert call("share", "plain")[0] == 0
     ran = made / "ran"
     with zipfile.ZipFile("plain.zip") as archive:
