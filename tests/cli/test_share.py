@@ -112,7 +112,7 @@ def test_a_report_goes_where_it_is_told_and_replaces_no_page_of_others(call, mad
     assert call("report", "--out", "plain.yaml")[0] == 2
 
 
-def test_a_report_replaces_no_file_that_is_of_no_report(call, made, monkeypatch):
+def test_a_report_replaces_no_file_that_is_of_no_report(call, home, made, monkeypatch):
     monkeypatch.setenv("HOME", str(made))
     (made / "noted").mkdir()
     (made / "noted" / "plain.html").write_text("my notes")
@@ -126,6 +126,9 @@ def test_a_report_replaces_no_file_that_is_of_no_report(call, made, monkeypatch)
     for name in ("pipe", "folder"):
         code, _, err = call("report", "--out", name)
         assert (code, "name another folder" in err) == (2, True)
+    shutil.copytree(home.results / "plain", home.results / "index")
+    assert call("report", "--out", "two")[0] == 2
+    assert (made / "two" / "plain.html").is_file()
 
 
 def test_a_model_that_changed_since_is_not_shared(call, made):
@@ -134,7 +137,7 @@ def test_a_model_that_changed_since_is_not_shared(call, made):
     assert (code, err.count("\n"), "run them again" in err) == (2, 1, True)
 
 
-def test_code_of_a_zip_is_named_before_it_runs(call, made, monkeypatch):
+def test_code_of_a_zip_is_named_before_it_runs(call, home, made, monkeypatch):
     assert call("share", "plain")[0] == 0
     ran = made / "ran"
     with zipfile.ZipFile("plain.zip") as archive:

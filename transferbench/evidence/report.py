@@ -275,6 +275,8 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
     for name in sorted([*experiments.names(), *user_names], key=_order):
         try:
             if (results / name / store.NAME).is_file():
+                if name.casefold() == "index":
+                    raise UserError(f"{name}: a report has an index.html already; rename the file.")
                 reported = ReportedExperiment.read(name, results)
                 texts[f"{name}.html"] = _fill(
                     "experiment.html.j2", experiment=reported, plots=reported.plots, site=site
