@@ -39,12 +39,15 @@ def command(
     transferbench explain gtl-table3 comp-vs-rec gcmf
     """
     from transferbench import experiments, tasks
+    from transferbench.errors import UserError
     from transferbench.evidence import answer, audit, explain
     from transferbench.evidence.frame import read_cells
 
     file = experiments.load(experiment, settings.results)
     cells = read_cells(file, settings.with_runs(file.name) / file.name)
     if row is None or column is None:
+        if x is not None:
+            raise UserError("--x is for one number; name its row and column, or leave out --x.")
         listed = answer.listed(file, cells, row or "")
         echo(textwrap.fill(answer.listed_sentence(listed, named=bool(row)), WIDTH))
         echo()
