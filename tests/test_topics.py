@@ -252,6 +252,14 @@ def test_the_command_prints_a_task_and_files_and_writes_csv_and_json(call, tmp_p
     assert {"cluster 1", "cluster 2"} <= set(pd.read_csv(table))
 
 
+def test_the_csv_has_no_formula(call, tmp_path):
+    write_files(tmp_path)
+    target = (tmp_path / "t.csv").rename(tmp_path / "=cmd.csv")
+    files = ("--source", str(tmp_path / "s.csv"), "--target", str(target))
+    assert call("topics", "nmf", *files, "--csv", str(tmp_path / "out.csv"))[0] == 0
+    assert {*pd.read_csv(tmp_path / "out.csv")["domain"]} == {"'=cmd"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["dtl", "cocc"])
 def test_the_committed_topics_of_comp_vs_rec_follow_from_the_code(name):

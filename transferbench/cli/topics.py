@@ -25,6 +25,7 @@ from transferbench.cli._terminal import echo, echo_json
 from transferbench.cli._user import check_outputs
 from transferbench.errors import UserError
 from transferbench.files import user_path
+from transferbench.messages import no_formula
 from transferbench.settings import Settings
 from transferbench.userdata.documents import ReadOptions, find_domains
 
@@ -125,7 +126,7 @@ def command(
     if csv:
         from transferbench.files import write_text
 
-        write_text(csv, found.to_frame().to_csv(index=False, float_format="%.4g"))
+        write_text(csv, found.to_frame().map(no_formula).to_csv(index=False, float_format="%.4g"))
     if html:
         from transferbench import comparison_page
 
