@@ -155,6 +155,10 @@ def test_topics_of_a_factorisation_are_on_the_page_and_on_one_of_their_own(tmp_p
     own = LexborHTMLParser(text)
     assert titles(own) == ["Topics by domain", "What was fitted"]
     assert own.css_first(".topics").text() == topics[0].text()
+    assert call("topics", "nmf", *files, "--html", str(out))[0] == 0
+    found = LexborHTMLParser(out.read_text("utf-8")).body.text()
+    assert "share, and its document clusters" in found
+    assert "cluster 1 " in found
 
 
 def test_a_part_of_large_files_shows_the_documents_that_were_compared(tmp_path, monkeypatch):

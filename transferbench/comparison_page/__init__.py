@@ -194,7 +194,7 @@ def write_topics(
         If the file cannot be written.
     """
     made = topic_section.tables(found, texts)
-    section = Section("Topics by domain", _html("topics", model, made, found.classes, ""))
+    section = Section("Topics by domain", _topics(model, made, found, ""))
     html = _environment().get_template("page.html.j2").render(
         title=f"Topics of {model} on {problem.name if named else 'your documents'}",
         sentences=(), evidence="", warnings=(),
@@ -375,7 +375,15 @@ def topics_section(content: Content) -> Section | None:
             rows = session.rows[i] if session.rows else range(len(file))
             texts[problem.domains[i].name] = [file.content[row] for row in rows]
     made = topic_section.tables(by_model[best], texts)
-    return Section("Topics", _html("topics", best, made, by_model[best].classes, why.strip()))
+    return Section("Topics", _topics(best, made, by_model[best], why.strip()))
+
+
+def _topics(
+    model: str, made: Sequence[topic_section.TopicTable], found: Topics, why: str
+) -> Markup:
+    """Return the HTML of tables of topics, and why they are those of this model."""
+    kind = "document clusters" if found.columns == "clusters" else "classes"
+    return _html("topics", model, made, topic_section.names(found), kind, why)
 
 
 def words_section(content: Content) -> Section | None:

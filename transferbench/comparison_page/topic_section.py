@@ -71,7 +71,7 @@ def tables(found: Topics, texts: Mapping[str, Sequence[str]]) -> list[TopicTable
     made = []
     for domain, topics in reversed(found.topics.items()):
         longest = max(topic.share for topic in topics)
-        rows = [_row(topic, found.classes, longest, texts.get(domain)) for topic in topics]
+        rows = [_row(topic, names(found), longest, texts.get(domain)) for topic in topics]
         summary = (
             f"{len(topics)} topics, of an effective number of {found.effective(domain):.1f}; "
             f"coherence {coherence_text(found.coherence(domain))}, "
@@ -79,6 +79,11 @@ def tables(found: Topics, texts: Mapping[str, Sequence[str]]) -> list[TopicTable
         )
         made.append(TopicTable(domain, summary, rows[:SHOWN], rows[SHOWN:]))
     return made
+
+
+def names(found: Topics) -> list[str]:
+    """Return the names of the classes; those of clusters are more than their numbers."""
+    return [f"cluster {c}" if found.columns == "clusters" else c for c in found.classes]
 
 
 def _row(
