@@ -203,6 +203,20 @@ def test_many_classes_share_a_colour_and_list_their_confusions(tmp_path):
     assert "t: the most frequent wrong decisions" in [node.text() for node in found.css("caption")]
 
 
+def test_long_labels_are_shortened(tmp_path):
+    long = {"cat": f"first{'-' * 3000}last", "sea": f"other{'x' * 3000}"}
+    files = [
+        write_csv(tmp_path / f"{i}.csv", [(t, long[label]) for t, label in sentences(i, 30, 0)])
+        for i in range(2)
+    ]
+    session, comparison = compared(files[:1], files[1:], "lr", "dtl")
+    found = page(tmp_path, session, comparison)
+    text = found.css_first(".confusion").text()
+    assert re.search("first-+…-+last", text)
+    for node in found.css("section > :not(details)"):
+        assert "x" * 100 not in node.text()
+
+
 def test_documents_without_two_dimensions_have_no_map(tmp_path, evil):
     session, _ = evil
     domains = [replace(d, views=(np.eye(40)[:, :2] + 1.0,)) for d in session.problem.domains[:1]]

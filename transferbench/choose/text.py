@@ -10,7 +10,7 @@ from transferbench.choose.compare import Comparison
 from transferbench.choose.sample import interval as of_rest
 from transferbench.choose.sample import wilson
 from transferbench.measures import headings
-from transferbench.messages import short_number
+from transferbench.messages import short_label, short_number
 from transferbench.problem import Problem
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def scored_sentence(rows: Sequence[dict[str, Any]], problem: Problem) -> str:
 def legend(table: DataFrame, problem: Problem) -> str:
     """Return the sentence that explains the columns of the table."""
     few = len(problem.classes) <= FEW_CLASSES
-    classes = "/".join(problem.classes) if few else "least and largest class"
+    classes = "/".join(map(short_label, problem.classes)) if few else "least and largest class"
     text = f"s is in seconds, the rest in per cent{LEGEND[problem.family].format(classes)}"
     if any(name.startswith("recall ") for name in table):
         text += "; recall: the part of each class that is found"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from transferbench.cli._terminal import echo
+from transferbench.messages import short_label
 
 if TYPE_CHECKING:
     from transferbench.choose.advice import Choice
@@ -57,13 +58,14 @@ def print_shares(problem: Problem, fits: Mapping[str, Fit]) -> None:
     if not problem.sources:
         return
     source = np.concatenate([domain.Y for domain in problem.sources]).mean(axis=0)
+    classes = [*map(short_label, problem.classes)]
     more = ", …" if len(source) > MAX_SHARES else ""
     for model, fit in fits.items():
         by_target = decided_shares(problem, fit)
         for target, shares in by_target.items():
             farthest = np.argsort(-np.abs(shares - source), kind="stable")[:MAX_SHARES]
             parts = [
-                f"{problem.classes[c]} {100 * shares[c]:.0f} % (source {100 * source[c]:.0f})"
+                f"{classes[c]} {100 * shares[c]:.0f} % (source {100 * source[c]:.0f})"
                 for c in sorted(farthest)
             ]
             where = f" in {target}" if len(by_target) > 1 else ""

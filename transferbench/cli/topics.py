@@ -25,7 +25,7 @@ from transferbench.cli._terminal import echo, echo_json
 from transferbench.cli._user import check_outputs
 from transferbench.errors import UserError
 from transferbench.files import user_path
-from transferbench.messages import no_formula
+from transferbench.messages import no_formula, short_label
 from transferbench.settings import Settings
 from transferbench.userdata.documents import ReadOptions, find_domains
 
@@ -245,7 +245,7 @@ def _print(found: Topics, texts: Texts, most: int, documents: int) -> None:
         echo()
         few = len(found.classes) <= FEW_CLASSES
         kind = "cluster" if found.columns == "clusters" else "class"
-        class_head = "/".join(found.classes) if few and kind == "class" else kind
+        class_head = "/".join(map(short_label, found.classes)) if few and kind == "class" else kind
         shown = topics[:most]
         heads = ["topic", "share %", "documents %", class_head, "NPMI"]
         rows = [
@@ -282,4 +282,4 @@ def _classes(topic: Topic, found: Topics) -> str:
         return "/".join(f"{100 * share:.0f}" for share in topic.classes)
     best = max(range(len(found.classes)), key=topic.classes.__getitem__)
     share = f" {100 * topic.classes[best]:.0f}" * (found.columns == "classes")
-    return f"{found.classes[best]}{share}"
+    return f"{short_label(found.classes[best])}{share}"

@@ -24,7 +24,7 @@ from transferbench.comparison_page import document_map, topic_section
 from transferbench.evidence import page as report_page
 from transferbench.files import write_text
 from transferbench.measures import THRESHOLD
-from transferbench.messages import printable
+from transferbench.messages import printable, short_label
 from transferbench.problem import Fit, Problem, Truth
 from transferbench.topics import topics_of
 
@@ -80,7 +80,7 @@ class Content:
     def column_names(self) -> list[str]:
         """Names of the columns of the scores: the classes, or the clusters by number."""
         if self.fit is None or self.fit.columns == "classes":
-            return list(self.problem.classes)
+            return [*map(short_label, self.problem.classes)]
         return [f"cluster {c + 1}" for c in range(self.fit.scores[0].shape[1])]
 
 
@@ -278,7 +278,9 @@ def shares_section(content: Content) -> Section | None:
     bars = []
     for target, shares in decided_shares(problem, fit).items():
         farthest = sorted(np.argsort(-np.abs(shares - source), kind="stable")[:MAX_SHARES])
-        rows = [(problem.classes[c], float(source[c]), float(shares[c])) for c in farthest]
+        rows = [
+            (short_label(problem.classes[c]), float(source[c]), float(shares[c])) for c in farthest
+        ]
         more = f": the {MAX_SHARES} that differ most" if len(source) > MAX_SHARES else ""
         names = "labels of the source", f"decisions of {content.model} on {target}"
         bars.append(Bars(f"Shares of the classes in {target}{more}", "class", names, rows))
@@ -292,6 +294,7 @@ def confusion_section(content: Content) -> Section | None:
         return None
     judged, clusters = held_out(fit), fit.columns == "clusters"
     parts, columns_of_fit = [], content.column_names
+    labels = [*map(short_label, truth.classes)]
     for name, Y, rows, scores in zip(
         truth.names, truth.Y, truth.scored, judged.scores, strict=True
     ):
@@ -302,7 +305,7 @@ def confusion_section(content: Content) -> Section | None:
             counts = [
                 (label, int(true[:, c].sum()), int((true & decided)[:, c].sum()),
                  int((true & ~decided)[:, c].sum()), int((~true & decided)[:, c].sum()))
-                for c, label in enumerate(truth.classes)
+                for c, label in enumerate(labels)
             ]  # fmt: skip
             counts.sort(key=lambda row: -row[1])
             more = f", the {MAX_CONFUSED} most frequent ones" if len(counts) > MAX_CONFUSED else ""
@@ -313,13 +316,13 @@ def confusion_section(content: Content) -> Section | None:
         np.add.at(matrix, (Y[rows].argmax(axis=1), scores[rows].argmax(axis=1)), 1)
         if len(matrix) <= MAX_CONFUSION and matrix.shape[1] <= MAX_CONFUSION:
             parts.append(
-                _html("confusion", name, matrix.tolist(), truth.classes, columns_of_fit, clusters)
+                _html("confusion", name, matrix.tolist(), labels, columns_of_fit, clusters)
             )
         elif not clusters:
             wrong = matrix - np.diag(np.diag(matrix))
             order = np.argsort(-wrong, axis=None, kind="stable")[:MAX_CONFUSED]
             pairs = [
-                (truth.classes[i], truth.classes[j], int(wrong[i, j]))
+                (labels[i], labels[j], int(wrong[i, j]))
                 for i, j in zip(*np.unravel_index(order, wrong.shape), strict=True)
                 if wrong[i, j]
             ]

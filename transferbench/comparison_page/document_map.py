@@ -15,6 +15,7 @@ from transferbench.choose.sample import held_out
 from transferbench.choose.session import Session
 from transferbench.core.scale import unit_rows
 from transferbench.measures import THRESHOLD
+from transferbench.messages import short_label
 from transferbench.problem import Fit, Problem, Truth
 
 #: Largest number of documents that are drawn, and the seed of the draw.
@@ -233,7 +234,7 @@ def _descriptions(
             file, number = documents.table.index[of_file[row]]
             parts = [f"{Path(file).name}, row {number}"]
         if domain.seen[row]:
-            labels = [problem.classes[c] for c in np.flatnonzero(domain.Y[row])]
+            labels = [short_label(problem.classes[c]) for c in np.flatnonzero(domain.Y[row])]
             colour = labels[0] if labels else "no label"
             parts.append(f"label: {', '.join(labels) or 'none'}")
         if fit is not None and judged is not None and not is_source:
@@ -248,7 +249,7 @@ def _descriptions(
                 if fit.columns == "classes":
                     wrong = {*true.tolist()} != {*ranked}
                 if not domain.seen[row]:
-                    labels = [truth.classes[c] for c in true]
+                    labels = [short_label(truth.classes[c]) for c in true]
                     parts.append(f"its label: {', '.join(labels) or 'none'}")
         text = ""
         if documents is not None and documents.kind == "texts":

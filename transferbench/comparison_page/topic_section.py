@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from transferbench.messages import short_label
 from transferbench.topics import coherence_text
 
 if TYPE_CHECKING:
@@ -83,7 +84,9 @@ def tables(found: Topics, texts: Mapping[str, Sequence[str]]) -> list[TopicTable
 
 def names(found: Topics) -> list[str]:
     """Return the names of the classes; those of clusters are more than their numbers."""
-    return [f"cluster {c}" if found.columns == "clusters" else c for c in found.classes]
+    return [
+        f"cluster {c}" if found.columns == "clusters" else short_label(c) for c in found.classes
+    ]
 
 
 def _row(
