@@ -237,7 +237,7 @@ def documents_problem(
             signed=views[0] is dense, features=features,
         )  # fmt: skip
     except ValueError as error:
-        raise UserError(f"{error}") from error
+        raise UserError(f"{error}".removeprefix("own: ")) from error
 
 
 def feature_function(kind: str) -> Callable[..., tuple[sp.csr_array, np.ndarray]]:
