@@ -47,8 +47,8 @@ WIDE = 0.2
 MIN_SHARED, DOUBTFUL_SHARED, WORTHLESS_SHARED = 3, 0.05, 0.9
 
 FEATURES_REMEDY = (
-    "keep more features: --option min_df=1, tokens=characters (pairs of characters), "
-    "stop_words=none or another token_pattern"
+    "keep more features: --option min_df=1 or, for texts, tokens=characters (pairs of "
+    "characters), stop_words=none or another token_pattern"
 )
 
 
