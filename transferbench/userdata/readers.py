@@ -227,6 +227,12 @@ def with_labels(
         for i, (file, row) in enumerate(documents.table.index)
     }
     labels = [[*documents.labels] for documents in domains]
+    headers = {header.strip().casefold() for header in table}
+    if missing := [name for name in ("file", "row") if name not in headers]:
+        raise UserError(
+            f"{path}:1: no column {missing[0]!r}; expected a file that --label-sample wrote, with "
+            "its columns file and row."
+        )
     needed = [column(path, table, name) for name in ("file", "row", options.label)]
     saved_texts = column(path, table, options.text, needed=False)
     labelled = set()
