@@ -306,7 +306,8 @@ def test_a_weak_recommendation_is_written_with_a_note(call, folder, monkeypatch)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("file,row,label\nt.csv,31,cat\n", ":2: row 31 of t.csv is no document of a target; name"),
+        ("file,row,label\nt.csv,31,cat\n", ":2: row 31 of t.csv is none of its documents; corr"),
+        ("file,row,label\nz.csv,1,cat\n", ":2: row 1 of z.csv is no document of a target; name"),
         ("file,row,label\nt.csv,30,dog\n", "unknown label 'dog'. Known: cat, sea."),
         ("file,row\nt.csv,30\n", ":1: no column 'label' among 'file', 'row'"),
         ("text,label\na,cat\n", ":1: no column 'file'; expected a file that --label-sample wrote"),
