@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -201,6 +202,16 @@ def test_many_classes_share_a_colour_and_list_their_confusions(tmp_path):
     other = [(text, classes[(i + (i < 4)) % 14]) for i, (text, _) in enumerate(rows[:40])]
     found = page(tmp_path, *compared([source], [write_csv(tmp_path / "t.csv", other)], "lr"))
     assert "t: the most frequent wrong decisions" in [node.text() for node in found.css("caption")]
+
+
+def test_files_of_one_name_are_told_apart(tmp_path):
+    (tmp_path / "b").mkdir()
+    files = [tmp_path / "s.csv", tmp_path / "t.csv", tmp_path / "b" / "t.csv"]
+    for i, file in enumerate(files):
+        write_csv(file, sentences(i, 30, 0))
+    found = page(tmp_path, *compared(files[:1], files[1:], "lr"))
+    places = [node.text().partition(", row ")[0] for node in found.css("svg title")]
+    assert Counter(places) == {"s.csv": 30, str(files[1]): 30, str(files[2]): 30}
 
 
 def test_long_labels_are_shortened(tmp_path):

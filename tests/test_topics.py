@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import re
 from dataclasses import replace
 from itertools import combinations
 
@@ -246,10 +247,23 @@ def test_the_command_prints_a_task_and_files_and_writes_csv_and_json(call, tmp_p
     files = ("--source", str(tmp_path / "s.csv"), "--target", str(tmp_path / "t.csv"))
     code, out, _ = call("topics", "cocc", *files, "--documents", "1")
     assert code == 0
-    assert "document " in out
+    assert re.search(r"^    t\.csv, row \d+: ", out, re.MULTILINE)
     code, out, _ = call("topics", "nmf", *files, "--csv", str(table))
     assert (code, out.splitlines()[2].split()[5]) == (0, "cluster")
     assert {"cluster 1", "cluster 2"} <= set(pd.read_csv(table))
+
+
+def test_typical_documents_have_the_rows_of_their_files(call, tmp_path):
+    write_files(tmp_path)
+    rows = [(f"{text} number{i}", "") for i, (text, _) in enumerate(sentences(1, 40, 1))]
+    for name, part in (("t.csv", rows[:20]), ("u.csv", rows[20:])):
+        write_csv(tmp_path / name, part)
+    target = f"{tmp_path / 't.csv'},{tmp_path / 'u.csv'}"
+    files = ("--source", str(tmp_path / "s.csv"), "--target", target)
+    code, out, _ = call("topics", "nmf", *files, "--documents", "9")
+    places = re.findall(r"(.)\.csv, row (\d+): .*number(\d+)", out)
+    assert (code, len(places), {file for file, *_ in places}) == (0, 18, {"t", "u"})
+    assert all(int(row) == int(n) + 1 - 20 * (file == "u") for file, row, n in places)
 
 
 def test_the_csv_has_no_formula(call, tmp_path):

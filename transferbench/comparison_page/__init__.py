@@ -164,7 +164,7 @@ def write_topics(
     model: str,
     problem: Problem,
     found: Topics,
-    texts: Mapping[str, Sequence[str]],
+    describe: topic_section.Describe,
     options: Mapping[str, object],
     *,
     named: bool,
@@ -181,8 +181,8 @@ def write_topics(
         The problem that it was fitted on.
     found
         The topics.
-    texts
-        Texts of the documents by domain, of those that have texts.
+    describe
+        Returns the place and the text of a document, by the name of its domain and its row.
     options
         Options by which the documents became features.
     named
@@ -193,7 +193,7 @@ def write_topics(
     UserError
         If the file cannot be written.
     """
-    made = topic_section.tables(found, texts)
+    made = topic_section.tables(found, describe)
     section = Section("Topics by domain", _topics(model, made, found, ""))
     html = _environment().get_template("page.html.j2").render(
         title=f"Topics of {model} on {problem.name if named else 'your documents'}",
@@ -372,12 +372,7 @@ def topics_section(content: Content) -> Section | None:
         why = ""
     if coherence(best) <= 0:
         why += " Their coherence is not above chance, so read them with care."
-    texts = {}
-    for i, file in enumerate((*session.sources, *session.targets)):
-        if file.kind == "texts":
-            rows = session.rows[i] if session.rows else range(len(file))
-            texts[problem.domains[i].name] = [file.content[row] for row in rows]
-    made = topic_section.tables(by_model[best], texts)
+    made = topic_section.tables(by_model[best], session.describe_in)
     return Section("Topics", _topics(best, made, by_model[best], why.strip()))
 
 
