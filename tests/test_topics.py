@@ -324,6 +324,17 @@ def test_a_mistake_is_one_line(call, arguments, message):
     assert message in err
 
 
+def test_what_is_left_of_a_zero_is_no_word_of_a_topic():
+    problem, fit = small()
+    U = np.full((9, 2), 1e-100)
+    U[0, 0] = U[1:, 1] = 1.0
+    clusters = (FeatureClusters("common", U, np.ones((2, 2))),)
+    found = topics_of(replace(fit, factors=(clusters, clusters)), problem).topics["target"]
+    single = next(topic for topic in found if topic.name == "common 1")
+    assert (single.words, math.isnan(single.coherence)) == (("1",), True)
+    assert topics.coherence_text(-0.001) == "0.00"
+
+
 def test_scores_of_zero_are_decisions_and_a_domain_without_words_has_no_topics():
     problem, fit = small()
     zero = replace(fit, scores=(fit.scores[0], np.zeros((7, 2))))
