@@ -214,6 +214,17 @@ def test_files_of_one_name_are_told_apart(tmp_path):
     assert Counter(places) == {"s.csv": 30, str(files[1]): 30, str(files[2]): 30}
 
 
+def test_names_of_files_and_classes_are_no_marks_of_ours(tmp_path):
+    """As `nan`, which stands for no value, and `_std`, which ends the name of a deviation."""
+    label = {"cat": "cat_std", "sea": "nan"}
+    files = [tmp_path / "s.csv", tmp_path / "nan.csv"]
+    for i, file in enumerate(files):
+        write_csv(file, [(text, label[name]) for text, name in sentences(i, 30, 0)])
+    found = page(tmp_path, *compared(files[:1], files[1:], "lr"))
+    assert found.css_first("table.evidence td").text() == "nan"
+    assert "standard deviation" not in found.body.text()
+
+
 def test_long_labels_are_shortened(tmp_path):
     long = {"cat": f"first{'-' * 3000}last", "sea": f"other{'x' * 3000}"}
     files = [

@@ -70,7 +70,7 @@ def legend(table: DataFrame, problem: Problem) -> str:
         text += "; recall: the part of each class that is found"
     if "ahead" in table:
         text += f"; over {table.model[0]}: points of accuracy above it (two-sided p)"
-    if any(name.endswith("_std") for name in table):
+    if any(f"{name}_std" in table for name in headings(problem.family)):
         text += "; ±: standard deviation over the seeds"
     return f"{text}."
 

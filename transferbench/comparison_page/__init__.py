@@ -264,7 +264,8 @@ def models_section(content: Content) -> Section | None:
             (f"Models compared on {target}", [*cells], [*zip(lines, best, strict=True)], note)
         )
     values = content.table.drop(columns="warnings")
-    everything = [*values], values.round(4).astype(str).replace("nan", "").to_numpy().tolist()
+    shown = values.round(4).astype(str).where(values.notna(), "")
+    everything = [*values], shown.to_numpy().tolist()
     text = legend(content.table, content.problem)
     return Section("The compared models", _html("models", tables, text, everything))
 
