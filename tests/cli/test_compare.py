@@ -15,6 +15,7 @@ from user_documents import read_csv, sentences, write_csv, write_several
 from transferbench import api, artefacts
 from transferbench.choose import advice, compare, fits, session
 from transferbench.choose.text import measure
+from transferbench.cli._terminal import echo_sentences
 from transferbench.errors import UserError
 
 FILES = ("--source", "s.csv", "--target", "t.csv")
@@ -454,3 +455,9 @@ def test_tasks_are_compared_in_python(several):
     (several / "groups.yaml").write_text("family: clustering\ntasks: [s.csv, t.csv]\n")
     with pytest.raises(UserError, match="expected a source with labels and a target to compare"):
         api.compare("./groups.yaml")
+
+
+def test_an_option_in_a_sentence_stays_in_one_line(capsys):
+    for length in range(80, 100):
+        echo_sentences(f"{'a' * length} try --label-weight 1")
+        assert "--label-weight" in capsys.readouterr().out

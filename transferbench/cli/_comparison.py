@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from transferbench.cli._terminal import echo
+from transferbench.cli._terminal import echo, echo_sentences
 from transferbench.messages import short_label
 
 if TYPE_CHECKING:
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from transferbench.choose.session import Session
     from transferbench.problem import Fit, Problem
 
-#: Width of sentences.
-WIDTH = 100
 #: Largest number of classes whose shares are printed: those that differ most from the source's.
 MAX_SHARES = 6
 
@@ -75,7 +72,7 @@ def print_shares(problem: Problem, fits: Mapping[str, Fit]) -> None:
 def print_choice(choice: Choice, why: bool) -> None:
     """Print the sentences of the recommendation and, if `why` is True, its evidence."""
     for sentence in [*choice.sentences, *([choice.evidence] if why else [])]:
-        echo(textwrap.fill(sentence, WIDTH))
+        echo_sentences(sentence)
 
 
 def print_warnings(compared: Comparison, models: Iterable[str]) -> None:
