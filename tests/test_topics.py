@@ -311,6 +311,8 @@ def test_the_command_has_the_defaults_of_the_function():
         (["dtl", "comp-vs-rec", "--csv", "topics.txt"], "expected a name that ends in .csv"),
         (["dtl", "comp-vs-rec", "--html", "topics"], "expected a name that ends in .html"),
         (["dtl", "--source", "x.csv"], "--target is missing"),
+        (["nmf", "comp-vs-rec", "--features", "both"], "--features: only for files"),
+        (["nmf", "--source", "x", "--target", "y", "--label-separator", "|"], "take one label"),
         (["dtl", "comp-vs-rec", "--source", "x.csv"], "expected either a task or files"),
         (
             ["dtl", "generated/transfer:documents=80,features=60,words=9", "--set", "k=3"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,6 +59,11 @@ class Files(ReadOptions):
         "--option", multiple=True, metavar="NAME=VALUE",
         help="Set how texts become features; `describe own` lists the options. Repeatable.",
     )  # fmt: skip
+
+    def changed(self) -> list[str]:
+        """Return the options that do not have their default."""
+        defaults = {f: () if f.default is MISSING else f.default for f in fields(self)}
+        return [f.metadata["flags"][0] for f, v in defaults.items() if getattr(self, f.name) != v]
 
 
 @click.command()
@@ -179,6 +184,13 @@ def _fitted(
     has_files = bool(files.sources or files.targets)
     if bool(name) == has_files:
         raise UserError("expected either a task or files (--source, --target).")
+    if name and (flags := files.changed()):
+        raise UserError(
+            f"{', '.join(flags)}: only for files (--source, --target); write options of a task "
+            "into its name (TASK:NAME=VALUE), those of your own task into its file."
+        )
+    if files.separator is not None:
+        raise UserError("--label-separator: models with topics take one label; leave it out.")
     if has_files and not files.targets:
         raise UserError("--target is missing; name a file of documents of another domain.")
     with use_threads(), use_threads(min(threads(), cores())):
