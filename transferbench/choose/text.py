@@ -57,7 +57,7 @@ def scored_sentence(rows: Sequence[dict[str, Any]], problem: Problem) -> str:
     of = " on the unlabelled documents" if sampled else ""
     interval = f"; [ ] is the 95 % interval of the accuracy{of}" if few else ""
     how = f"; {TRAINED}" if sampled else ""
-    count = f"{scored} of {rows[0]['documents']} documents"
+    count = f"{scored:,} of {rows[0]['documents']:,} documents"
     return f"Scored on {count}, those with a label{interval}{how}."
 
 
