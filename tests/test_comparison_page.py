@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -155,6 +156,10 @@ def test_topics_of_a_factorisation_are_on_the_page_and_on_one_of_their_own(tmp_p
     own = LexborHTMLParser(text)
     assert titles(own) == ["Topics by domain", "What was fitted"]
     assert own.css_first(".topics").text() == topics[0].text()
+    assert call("topics", "nmf", *files, "--html", str(out))[0] == 0
+    found = LexborHTMLParser(out.read_text("utf-8")).body.text()
+    assert "share, and its document clusters" in found
+    assert "cluster 1 " in found
 
 
 def test_a_part_of_large_files_shows_the_documents_that_were_compared(tmp_path, monkeypatch):
@@ -197,6 +202,41 @@ def test_many_classes_share_a_colour_and_list_their_confusions(tmp_path):
     other = [(text, classes[(i + (i < 4)) % 14]) for i, (text, _) in enumerate(rows[:40])]
     found = page(tmp_path, *compared([source], [write_csv(tmp_path / "t.csv", other)], "lr"))
     assert "t: the most frequent wrong decisions" in [node.text() for node in found.css("caption")]
+
+
+def test_files_of_one_name_are_told_apart(tmp_path):
+    (tmp_path / "b").mkdir()
+    files = [tmp_path / "s.csv", tmp_path / "t.csv", tmp_path / "b" / "t.csv"]
+    for i, file in enumerate(files):
+        write_csv(file, sentences(i, 30, 0))
+    found = page(tmp_path, *compared(files[:1], files[1:], "lr"))
+    places = [node.text().partition(", row ")[0] for node in found.css("svg title")]
+    assert Counter(places) == {"s.csv": 30, str(files[1]): 30, str(files[2]): 30}
+
+
+def test_names_of_files_and_classes_are_no_marks_of_ours(tmp_path):
+    """As `nan`, which stands for no value, and `_std`, which ends the name of a deviation."""
+    label = {"cat": "cat_std", "sea": "nan"}
+    files = [tmp_path / "s.csv", tmp_path / "nan.csv"]
+    for i, file in enumerate(files):
+        write_csv(file, [(text, label[name]) for text, name in sentences(i, 30, 0)])
+    found = page(tmp_path, *compared(files[:1], files[1:], "lr"))
+    assert found.css_first("table.evidence td").text() == "nan"
+    assert "standard deviation" not in found.body.text()
+
+
+def test_long_labels_are_shortened(tmp_path):
+    long = {"cat": f"first{'-' * 3000}last", "sea": f"other{'x' * 3000}"}
+    files = [
+        write_csv(tmp_path / f"{i}.csv", [(t, long[label]) for t, label in sentences(i, 30, 0)])
+        for i in range(2)
+    ]
+    session, comparison = compared(files[:1], files[1:], "lr", "dtl")
+    found = page(tmp_path, session, comparison)
+    text = found.css_first(".confusion").text()
+    assert re.search("first-+…-+last", text)
+    for node in found.css("section > :not(details)"):
+        assert "x" * 100 not in node.text()
 
 
 def test_documents_without_two_dimensions_have_no_map(tmp_path, evil):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import re
 from dataclasses import replace
 from itertools import combinations
 
@@ -246,10 +247,31 @@ def test_the_command_prints_a_task_and_files_and_writes_csv_and_json(call, tmp_p
     files = ("--source", str(tmp_path / "s.csv"), "--target", str(tmp_path / "t.csv"))
     code, out, _ = call("topics", "cocc", *files, "--documents", "1")
     assert code == 0
-    assert "document " in out
+    assert re.search(r"^    t\.csv, row \d+: ", out, re.MULTILINE)
     code, out, _ = call("topics", "nmf", *files, "--csv", str(table))
     assert (code, out.splitlines()[2].split()[5]) == (0, "cluster")
     assert {"cluster 1", "cluster 2"} <= set(pd.read_csv(table))
+
+
+def test_typical_documents_have_the_rows_of_their_files(call, tmp_path):
+    write_files(tmp_path)
+    rows = [(f"{text} number{i}", "") for i, (text, _) in enumerate(sentences(1, 40, 1))]
+    for name, part in (("t.csv", rows[:20]), ("u.csv", rows[20:])):
+        write_csv(tmp_path / name, part)
+    target = f"{tmp_path / 't.csv'},{tmp_path / 'u.csv'}"
+    files = ("--source", str(tmp_path / "s.csv"), "--target", target)
+    code, out, _ = call("topics", "nmf", *files, "--documents", "9")
+    places = re.findall(r"(.)\.csv, row (\d+): .*number(\d+)", out)
+    assert (code, len(places), {file for file, *_ in places}) == (0, 18, {"t", "u"})
+    assert all(int(row) == int(n) + 1 - 20 * (file == "u") for file, row, n in places)
+
+
+def test_the_csv_has_no_formula(call, tmp_path):
+    write_files(tmp_path)
+    target = (tmp_path / "t.csv").rename(tmp_path / "=cmd.csv")
+    files = ("--source", str(tmp_path / "s.csv"), "--target", str(target))
+    assert call("topics", "nmf", *files, "--csv", str(tmp_path / "out.csv"))[0] == 0
+    assert {*pd.read_csv(tmp_path / "out.csv")["domain"]} == {"'=cmd"}
 
 
 @pytest.mark.slow
@@ -289,6 +311,8 @@ def test_the_command_has_the_defaults_of_the_function():
         (["dtl", "comp-vs-rec", "--csv", "topics.txt"], "expected a name that ends in .csv"),
         (["dtl", "comp-vs-rec", "--html", "topics"], "expected a name that ends in .html"),
         (["dtl", "--source", "x.csv"], "--target is missing"),
+        (["nmf", "comp-vs-rec", "--features", "both"], "--features: only for files"),
+        (["nmf", "--source", "x", "--target", "y", "--label-separator", "|"], "take one label"),
         (["dtl", "comp-vs-rec", "--source", "x.csv"], "expected either a task or files"),
         (
             ["dtl", "generated/transfer:documents=80,features=60,words=9", "--set", "k=3"],
@@ -300,6 +324,17 @@ def test_a_mistake_is_one_line(call, arguments, message):
     code, _, err = call("topics", *arguments)
     assert (code, err.count("\n")) == (2, 1)
     assert message in err
+
+
+def test_what_is_left_of_a_zero_is_no_word_of_a_topic():
+    problem, fit = small()
+    U = np.full((9, 2), 1e-100)
+    U[0, 0] = U[1:, 1] = 1.0
+    clusters = (FeatureClusters("common", U, np.ones((2, 2))),)
+    found = topics_of(replace(fit, factors=(clusters, clusters)), problem).topics["target"]
+    single = next(topic for topic in found if topic.name == "common 1")
+    assert (single.words, math.isnan(single.coherence)) == (("1",), True)
+    assert topics.coherence_text(-0.001) == "0.00"
 
 
 def test_scores_of_zero_are_decisions_and_a_domain_without_words_has_no_topics():

@@ -11,6 +11,8 @@ from typing import Any
 
 from transferbench.errors import Unavailable
 
+#: Largest number of characters of a label in a sentence, a table or a picture.
+MAX_LABEL = 48
 #: Length of an excerpt, in bytes.
 EXCERPT_BYTES = 2**14
 #: Largest number of characters of a reason.
@@ -79,6 +81,12 @@ def duration(seconds: float) -> str:
     return (
         counted(round(seconds / 60), "minute") if seconds < 5400 else f"{seconds / 3600:.1f} hours"
     )
+
+
+def short_label(name: str) -> str:
+    """Return the beginning and the end of a label that is longer than MAX_LABEL."""
+    end = MAX_LABEL // 3
+    return name if len(name) <= MAX_LABEL else f"{name[: MAX_LABEL - end - 1]}…{name[-end:]}"
 
 
 def install_hint(extra: str) -> str:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 #: Weight of a word's frequency in a topic, beside its frequency there over that in the domain, as
 #: its authors advise (Sievert and Shirley, LDAvis, 2014).
 RELEVANCE = 0.6
+#: A word is none of a topic if its share is less than this part of the largest one: it is what a
+#: factorisation leaves of a zero.
+NEGLIGIBLE = 1e-9
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -144,7 +147,7 @@ class Topics:
 
 def coherence_text(coherence: float) -> str:
     """Return a coherence with two digits, a dash if it is NaN."""
-    return "–" if isnan(coherence) else f"{coherence:.2f}"
+    return "–" if isnan(coherence) else f"{coherence:z.2f}"
 
 
 def topics_of(
@@ -235,7 +238,7 @@ def _of_domain(
         log_p = np.log(np.maximum(p, TINY))
         order = log_p - (1 - relevance) * np.log(np.maximum(marginal, TINY))
         top = np.argsort(-np.where(p > 0, order, -np.inf), kind="stable")[:words]
-        top = top[p[top] > 0]
+        top = top[p[top] > NEGLIGIBLE * p.max()]
         topics.append(
             Topic(
                 domain.name,

@@ -15,6 +15,7 @@ from user_documents import read_csv, sentences, write_csv, write_several
 from transferbench import api, artefacts
 from transferbench.choose import advice, compare, fits, session
 from transferbench.choose.text import measure
+from transferbench.cli._terminal import echo_sentences
 from transferbench.errors import UserError
 
 FILES = ("--source", "s.csv", "--target", "t.csv")
@@ -306,9 +307,11 @@ def test_a_weak_recommendation_is_written_with_a_note(call, folder, monkeypatch)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("file,row,label\nt.csv,31,cat\n", ":2: row 31 of t.csv is no document of a target; name"),
+        ("file,row,label\nt.csv,31,cat\n", ":2: row 31 of t.csv is none of its documents; corr"),
+        ("file,row,label\nz.csv,1,cat\n", ":2: row 1 of z.csv is no document of a target; name"),
         ("file,row,label\nt.csv,30,dog\n", "unknown label 'dog'. Known: cat, sea."),
         ("file,row\nt.csv,30\n", ":1: no column 'label' among 'file', 'row'"),
+        ("text,label\na,cat\n", ":1: no column 'file'; expected a file that --label-sample wrote"),
         ("file,row,label\nt.csv,30,cat\nt.csv,30,sea\n", ":3: row 30 is there twice in t.csv"),
         ("file,row,text,label\nt.csv,30,other,cat\n", ":2: row 30 has another text now in t.csv"),
         ("", "labels.csv: the file is empty; expected documents."),
@@ -452,3 +455,9 @@ def test_tasks_are_compared_in_python(several):
     (several / "groups.yaml").write_text("family: clustering\ntasks: [s.csv, t.csv]\n")
     with pytest.raises(UserError, match="expected a source with labels and a target to compare"):
         api.compare("./groups.yaml")
+
+
+def test_an_option_in_a_sentence_stays_in_one_line(capsys):
+    for length in range(80, 100):
+        echo_sentences(f"{'a' * length} try --label-weight 1")
+        assert "--label-weight" in capsys.readouterr().out

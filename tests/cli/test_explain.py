@@ -233,6 +233,7 @@ def test_changes_since_the_runs_are_listed(home, tmp_path, capfd):
             "expected --x, one of 17, 18, 16, 19, 15, 20, 14, 21, 13, 22, 12, 23, ….",
         ),
         (["mtc-table9", "a", "b"], "unknown experiment"),
+        (["gtl-figure2a", "--x", "1"], "name its row and column, or leave out --x"),
         (["gtl-table3", "comp vs rek"], "unknown row or column 'comp vs rek'. Did you mean"),
         (
             ["gtl-figure2c", "GCMF"],

@@ -96,6 +96,8 @@ def test_describe_takes_whatever_run_takes_as_a_model(call, tmp_path, monkeypatc
         assert text in out
     assert "k: integer = 3. Number of topics." in out
     assert "C: number or none = 1.0" in call("describe", "sklearn.svm:LinearSVC")[1]
+    Path("latin.py").write_bytes(f"# coding: latin-1\n{MODEL}".encode("latin-1", "replace"))
+    assert "minimise" in call("describe", "latin.py")[1]
     for name, cause in (
         ("broken.py", "SyntaxError: invalid syntax (broken.py, line 2)"),
         ("fails.py", "KeyError: 'at import' (fails.py:2)"),

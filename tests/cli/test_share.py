@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import sys
 import tempfile
@@ -109,6 +110,25 @@ def test_a_report_goes_where_it_is_told_and_replaces_no_page_of_others(call, mad
     assert (code, err.count("\n"), "name another folder" in err) == (2, 1, True)
     assert [path.name for path in (made / "site").iterdir()] == ["index.html"]
     assert call("report", "--out", "plain.yaml")[0] == 2
+
+
+def test_a_report_replaces_no_file_that_is_of_no_report(call, home, made, monkeypatch):
+    monkeypatch.setenv("HOME", str(made))
+    (made / "noted").mkdir()
+    (made / "noted" / "plain.html").write_text("my notes")
+    code, _, err = call("report", "--out", "~/noted")
+    assert (code, err.count("\n"), "its plain.html is of no report" in err) == (2, 1, True)
+    assert (made / "noted" / "plain.html").read_text() == "my notes"
+    for name in ("pipe", "folder"):
+        (made / name).mkdir()
+    os.mkfifo(made / "pipe" / "index.html")
+    (made / "folder" / "index.html").mkdir()
+    for name in ("pipe", "folder"):
+        code, _, err = call("report", "--out", name)
+        assert (code, "name another folder" in err) == (2, True)
+    shutil.copytree(home.results / "plain", home.results / "index")
+    assert call("report", "--out", "two")[0] == 2
+    assert (made / "two" / "plain.html").is_file()
 
 
 def test_a_model_that_changed_since_is_not_shared(call, made):

@@ -38,7 +38,7 @@ def test_documents_without_features_of_the_source_name_the_options():
     )
     empty, unrelated = data_doubts(built)
     assert empty.text.startswith("1 of 5 documents have no feature left")
-    assert "--option min_df=1, tokens=characters" in empty.text
+    assert "--option min_df=1 or, for texts, tokens=characters" in empty.text
     assert str(unrelated) == "t: 1 of 5 documents share no feature with the source"
     assert not empty.worthless
     assert not unrelated.worthless

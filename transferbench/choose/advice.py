@@ -32,6 +32,7 @@ from transferbench.choose.evidence import (
 from transferbench.choose.fits import ComparedModel
 from transferbench.choose.sample import RESAMPLES, held_out, interval, judge
 from transferbench.measures import correct
+from transferbench.messages import short_label
 from transferbench.problem import Problem, Truth
 from transferbench.userdata.doubts import WEAK_AGREEMENT, WIDE
 
@@ -214,7 +215,9 @@ def _reasons_of_sample(
     m, reasons = int(counts.sum()), []
     if m < MANY_LABELS:
         reasons.append(f"{m} labels are few; {MANY_LABELS} are needed")
-    if missing := [name for name, count in zip(problem.classes, counts, strict=True) if not count]:
+    if missing := [
+        short_label(name) for name, count in zip(problem.classes, counts, strict=True) if not count
+    ]:
         reasons.append(
             f"the sample has no document of {', '.join(missing[:3])}{', …' * (len(missing) > 3)}, "
             "so its accuracy there is unknown"

@@ -232,8 +232,10 @@ def fit_plan(
         return failed(f"it needs features of 0 or more, and some are negative; models: {takers}")
     fits, seconds, printed = [], [], list[str]()
     try:
-        # Domains may be equal in the views of a model, which is a ValueError.
         seen = model_problem(problem, planned.model, embedded)
+    except ValueError as error:  # domains may be equal in the views of a model
+        return failed(str(error).removeprefix(f"{problem.name}: ").rstrip("."))
+    try:
         for seed in planned.seeds:
             costs: list[float] = []
 

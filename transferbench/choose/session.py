@@ -7,9 +7,10 @@ session.table(compared)
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -200,6 +201,39 @@ class Session:
         )  # fmt: skip
         fitted = {plan.model: fit(plan) for plan in self.plans if plan.model in names}
         return replace(compared, problem=self.problem, models={**compared.models, **fitted})
+
+    def describe(self, domain: int, row: int) -> tuple[str, str]:
+        """Return the place of a document, and its text, which is empty for matrices.
+
+        The place is its file and row there; without files it is its domain and number.
+
+        Parameters
+        ----------
+        domain
+            Index of the domain.
+        row
+            Row of the document in the domain.
+        """
+        files = [*self.sources, *self.targets]
+        row = int(self.rows[domain][row]) if self.rows else row
+        if not files:
+            return f"{self.problem.domains[domain].name}, document {row + 1}", ""
+        file, number = files[domain].table.index[row]
+        text = str(files[domain].content[row]) if files[domain].kind == "texts" else ""
+        return f"{self._file_names[file]}, row {number}", text
+
+    def describe_in(self, name: str, row: int) -> tuple[str, str]:
+        """Return the place and the text of a document of the domain of a name, see `describe`."""
+        names = [domain.name for domain in self.problem.domains]
+        return self.describe(names.index(name), row)
+
+    @cached_property
+    def _file_names(self) -> dict[str, str]:
+        """The name of each file by its path; the path itself if several files have the name."""
+        files = (*self.sources, *self.targets)
+        paths = {path for file in files for path in file.table.index.unique(0)}
+        counts = Counter(Path(path).name for path in paths)
+        return {path: Path(path).name if counts[Path(path).name] == 1 else path for path in paths}
 
     def _separations(self) -> Mapping[str, Separation]:
         return separations(self.problem, self.sources, self.targets, self.options)

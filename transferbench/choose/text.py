@@ -10,7 +10,7 @@ from transferbench.choose.compare import Comparison
 from transferbench.choose.sample import interval as of_rest
 from transferbench.choose.sample import wilson
 from transferbench.measures import headings
-from transferbench.messages import short_number
+from transferbench.messages import short_label, short_number
 from transferbench.problem import Problem
 
 if TYPE_CHECKING:
@@ -57,20 +57,20 @@ def scored_sentence(rows: Sequence[dict[str, Any]], problem: Problem) -> str:
     of = " on the unlabelled documents" if sampled else ""
     interval = f"; [ ] is the 95 % interval of the accuracy{of}" if few else ""
     how = f"; {TRAINED}" if sampled else ""
-    count = f"{scored} of {rows[0]['documents']} documents"
+    count = f"{scored:,} of {rows[0]['documents']:,} documents"
     return f"Scored on {count}, those with a label{interval}{how}."
 
 
 def legend(table: DataFrame, problem: Problem) -> str:
     """Return the sentence that explains the columns of the table."""
     few = len(problem.classes) <= FEW_CLASSES
-    classes = "/".join(problem.classes) if few else "least and largest class"
+    classes = "/".join(map(short_label, problem.classes)) if few else "least and largest class"
     text = f"s is in seconds, the rest in per cent{LEGEND[problem.family].format(classes)}"
     if any(name.startswith("recall ") for name in table):
         text += "; recall: the part of each class that is found"
     if "ahead" in table:
         text += f"; over {table.model[0]}: points of accuracy above it (two-sided p)"
-    if any(name.endswith("_std") for name in table):
+    if any(f"{name}_std" in table for name in headings(problem.family)):
         text += "; ±: standard deviation over the seeds"
     return f"{text}."
 

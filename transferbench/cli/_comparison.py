@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from transferbench.cli._terminal import echo
+from transferbench.cli._terminal import echo, echo_sentences
+from transferbench.messages import short_label
 
 if TYPE_CHECKING:
     from transferbench.choose.advice import Choice
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from transferbench.choose.session import Session
     from transferbench.problem import Fit, Problem
 
-#: Width of sentences.
-WIDTH = 100
 #: Largest number of classes whose shares are printed: those that differ most from the source's.
 MAX_SHARES = 6
 
@@ -57,13 +55,14 @@ def print_shares(problem: Problem, fits: Mapping[str, Fit]) -> None:
     if not problem.sources:
         return
     source = np.concatenate([domain.Y for domain in problem.sources]).mean(axis=0)
+    classes = [*map(short_label, problem.classes)]
     more = ", …" if len(source) > MAX_SHARES else ""
     for model, fit in fits.items():
         by_target = decided_shares(problem, fit)
         for target, shares in by_target.items():
             farthest = np.argsort(-np.abs(shares - source), kind="stable")[:MAX_SHARES]
             parts = [
-                f"{problem.classes[c]} {100 * shares[c]:.0f} % (source {100 * source[c]:.0f})"
+                f"{classes[c]} {100 * shares[c]:.0f} % (source {100 * source[c]:.0f})"
                 for c in sorted(farthest)
             ]
             where = f" in {target}" if len(by_target) > 1 else ""
@@ -73,7 +72,7 @@ def print_shares(problem: Problem, fits: Mapping[str, Fit]) -> None:
 def print_choice(choice: Choice, why: bool) -> None:
     """Print the sentences of the recommendation and, if `why` is True, its evidence."""
     for sentence in [*choice.sentences, *([choice.evidence] if why else [])]:
-        echo(textwrap.fill(sentence, WIDTH))
+        echo_sentences(sentence)
 
 
 def print_warnings(compared: Comparison, models: Iterable[str]) -> None:

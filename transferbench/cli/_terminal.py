@@ -1,6 +1,7 @@
 """Terminal output of the commands: data, messages and warnings."""
 
 import json
+import textwrap
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -9,6 +10,8 @@ import click
 
 from transferbench.messages import message_text, printable, shorten
 
+#: Width of sentences.
+WIDTH = 100
 #: Key of click's `Context.meta`: true to print tracebacks.
 DEBUG = "transferbench.debug"
 
@@ -23,6 +26,11 @@ def echo(message: Any = "", *, err: bool = False, nl: bool = True) -> None:
         return
     with suppress(OSError):
         click.echo(message_text(str(message)), err=True, nl=nl)
+
+
+def echo_sentences(text: str) -> None:
+    """Print text in lines of at most WIDTH characters; options stay whole, to be copied."""
+    echo(textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False))
 
 
 def echo_table(rows: Sequence[Sequence[str]]) -> None:

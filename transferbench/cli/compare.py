@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from transferbench.cli._comparison import (
-    WIDTH,
     fit_models,
     part_to_compare,
     print_choice,
@@ -17,7 +15,7 @@ from transferbench.cli._comparison import (
     print_warnings,
 )
 from transferbench.cli._runs import REPEATS
-from transferbench.cli._terminal import echo, echo_json, echo_table
+from transferbench.cli._terminal import echo, echo_json, echo_sentences, echo_table
 from transferbench.cli._user import UserData, user_data
 
 if TYPE_CHECKING:
@@ -105,5 +103,7 @@ def _print(table: DataFrame, problem: Problem) -> None:
         echo_table([[*cells], *zip(*cells.values(), strict=True)])
         echo()
         if text := scored_sentence(rows, problem):
-            echo(f"{textwrap.fill(text, WIDTH)}\n")
-    echo(f"{textwrap.fill(legend(table, problem), WIDTH)}\n")
+            echo_sentences(text)
+            echo()
+    echo_sentences(legend(table, problem))
+    echo()

@@ -54,7 +54,7 @@ def _model(name: str) -> list[str]:
 
     fit = models.load(name)
     if name.endswith(".py"):
-        tree = ast.parse(models.get(name).path.read_text(encoding="utf-8"))
+        tree = ast.parse(models.get(name).path.read_bytes())  # in the encoding that it names
         text = ast.get_docstring(tree) or ""
     elif models.is_external(name):
         module, _, attribute = name.partition(":")

@@ -9,11 +9,8 @@ from collections.abc import Mapping
 import click
 
 from transferbench.cli._options import completing, experiment_names
-from transferbench.cli._terminal import echo, echo_table
+from transferbench.cli._terminal import WIDTH, echo, echo_sentences, echo_table
 from transferbench.settings import Settings
-
-#: Characters of a line of the answer.
-WIDTH = 100
 
 
 @click.command(short_help="Explain a number, or list those that differ most.")
@@ -40,14 +37,17 @@ def command(
     transferbench explain gtl-table3 comp-vs-rec gcmf
     """
     from transferbench import experiments, tasks
+    from transferbench.errors import UserError
     from transferbench.evidence import answer, audit, explain
     from transferbench.evidence.frame import read_cells
 
     file = experiments.load(experiment, settings.results)
     cells = read_cells(file, settings.with_runs(file.name) / file.name)
     if row is None or column is None:
+        if x is not None:
+            raise UserError("--x is for one number; name its row and column, or leave out --x.")
         listed = answer.listed(file, cells, row or "")
-        echo(textwrap.fill(answer.listed_sentence(listed, named=bool(row)), WIDTH))
+        echo_sentences(answer.listed_sentence(listed, named=bool(row)))
         echo()
         echo_table([answer.HEADS, *(answer.difference_row(file, cell) for cell in listed)])
         return
@@ -57,7 +57,8 @@ def command(
     compared = file.spec.control_of or file.name
     printed = experiments.PUBLISHED.match(compared)  # also dtl-table3-copied
     findings = audit.findings([compared])[compared] if printed else []
-    echo(f"\n{textwrap.fill(answer.first_sentence(file, cells, cell, findings), WIDTH)}")
+    echo()
+    echo_sentences(answer.first_sentence(file, cells, cell, findings))
     if not math.isnan(cell.published):
         echo("\nWhat is known of it:")
         _echo_named(explain.why(file, cells, cell, findings))

@@ -22,13 +22,11 @@ def command(settings: Settings, out: Path | None) -> None:
     page opens alone and without a network. With the extra `plots`, names and values show under the
     mouse; this needs plots.js beside the pages.
     """
-    from transferbench.errors import SeveralErrors, UserError
+    from transferbench.errors import SeveralErrors
     from transferbench.evidence import report
+    from transferbench.files import user_path
 
-    folder = out or settings.results / "report"
-    index = folder / "index.html"
-    if out and index.exists() and report.GENERATOR not in index.read_bytes():
-        raise UserError(f"--out {out}: its index.html is no report; name another folder.")
+    folder = user_path(out) if out else settings.results / "report"
     results = settings.results if have_run(settings) else settings.committed
     errors = report.write(results, folder)
     echo(folder / "index.html")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,15 +26,15 @@ from transferbench.cli._terminal import echo, echo_json
 from transferbench.cli._user import check_outputs
 from transferbench.errors import UserError
 from transferbench.files import user_path
+from transferbench.messages import no_formula, short_label
 from transferbench.settings import Settings
 from transferbench.userdata.documents import ReadOptions, find_domains
 
 if TYPE_CHECKING:
-    from transferbench.problem import Fit, Matrix, Problem
+    from transferbench.comparison_page.topic_section import Describe
+    from transferbench.problem import Fit, Problem
     from transferbench.topics import Topic, Topics
 
-#: Texts of documents by domain and row.
-Texts = dict[str, Sequence[str]]
 #: Words of a document without a text.
 LARGEST = 10
 #: Characters of a line of words or text.
@@ -58,6 +59,11 @@ class Files(ReadOptions):
         "--option", multiple=True, metavar="NAME=VALUE",
         help="Set how texts become features; `describe own` lists the options. Repeatable.",
     )  # fmt: skip
+
+    def changed(self) -> list[str]:
+        """Return the options that do not have their default."""
+        defaults = {f: () if f.default is MISSING else f.default for f in fields(self)}
+        return [f.metadata["flags"][0] for f, v in defaults.items() if getattr(self, f.name) != v]
 
 
 @click.command(short_help="Print the words and documents of feature clusters.")
@@ -115,7 +121,7 @@ def command(
         raise UserError(f"{model} has no feature clusters; expected {expected}.")
     csv, html = (path and user_path(path) for path in (csv, html))
     _check_outputs(name, csv, html, files)
-    fit, problem, texts = _fitted(model, name, assignments, seed, files, settings)
+    fit, problem, describe = _fitted(model, name, assignments, seed, files, settings)
     try:
         found = topics.topics_of(
             fit, problem, words=words, typical=max(documents, 3), relevance=relevance
@@ -125,12 +131,14 @@ def command(
     if csv:
         from transferbench.files import write_text
 
-        write_text(csv, found.to_frame().to_csv(index=False, float_format="%.4g"))
+        write_text(csv, found.to_frame().map(no_formula).to_csv(index=False, float_format="%.4g"))
     if html:
         from transferbench import comparison_page
 
         options = parse(files.task_options)
-        comparison_page.write_topics(html, model, problem, found, texts, options, named=bool(name))
+        comparison_page.write_topics(
+            html, model, problem, found, describe, options, named=bool(name)
+        )
     if as_json:
         quality = {
             domain: {
@@ -143,7 +151,7 @@ def command(
         rows = found.to_frame().to_dict("records")
         echo_json({"model": model, "classes": found.classes, "quality": quality, "topics": rows})
     else:
-        _print(found, texts, most, documents)
+        _print(found, describe, most, documents)
     for path in filter(None, (csv, html)):
         echo(path, err=as_json)
 
@@ -164,8 +172,8 @@ def _check_outputs(name: str | None, csv: Path | None, html: Path | None, files:
 def _fitted(
     model: str, name: str | None, assignments: Sequence[str], seed: int, files: Files,
     settings: Settings,
-) -> tuple[Fit, Problem, Texts]:  # fmt: skip
-    """Return the fit, its problem, and the texts of the documents by domain."""
+) -> tuple[Fit, Problem, Describe]:  # fmt: skip
+    """Return the fit, its problem, and the function that describes a document."""
     from transferbench import api, tasks
     from transferbench.choose.session import Session
     from transferbench.core.parallel import threads, use_threads
@@ -176,6 +184,13 @@ def _fitted(
     has_files = bool(files.sources or files.targets)
     if bool(name) == has_files:
         raise UserError("expected either a task or files (--source, --target).")
+    if name and (flags := files.changed()):
+        raise UserError(
+            f"{', '.join(flags)}: only for files (--source, --target); write options of a task "
+            "into its name (TASK:NAME=VALUE), those of your own task into its file."
+        )
+    if files.separator is not None:
+        raise UserError("--label-separator: models with topics take one label; leave it out.")
     if has_files and not files.targets:
         raise UserError("--target is missing; name a file of documents of another domain.")
     with use_threads(), use_threads(min(threads(), cores())):
@@ -186,11 +201,7 @@ def _fitted(
                 fit = models.fit(model, problem, params, seed=seed, watch=None)
             except ValueError as error:
                 raise UserError(f"{model}: {error}; try other parameters (--set).") from error
-            return (
-                fit,
-                problem,
-                {domain.name: _Words(domain.X, problem) for domain in problem.domains},
-            )
+            return fit, problem, partial(_largest_words, problem)
         if not files.sources:
             raise UserError("--source is missing; name a file of labelled documents.")
         session = Session.from_files(
@@ -205,33 +216,21 @@ def _fitted(
         raise UserError(f"{model} cannot be fitted: {reasons}.")
     for doubt in (*compared.doubts, *compared.models[model].doubts):
         echo(f"warning: {doubt}.", err=True)
-    documents = (*session.sources, *session.targets)
-    texts = {
-        domain.name: file.content
-        for domain, file in zip(session.problem.domains, documents, strict=True)
-        if file.kind == "texts"
-    }
-    return fits[0], session.problem, texts
+    return fits[0], session.problem, session.describe_in
 
 
-class _Words(Sequence[str]):
-    """The largest words of each document, in place of its text."""
+def _largest_words(problem: Problem, name: str, row: int) -> tuple[str, str]:
+    """Return the number of a document, and its largest words in place of its text."""
+    import scipy.sparse as sp
 
-    def __init__(self, X: Matrix, problem: Problem) -> None:
-        self._X, self._features = X, problem.features
-
-    def __len__(self) -> int:
-        return int(self._X.shape[0])
-
-    def __getitem__(self, row: Any) -> Any:
-        import scipy.sparse as sp
-
-        values = sp.csr_array(self._X[[row]]).toarray()[0]
-        largest = (-values).argsort(kind="stable")[:LARGEST]
-        return ", ".join(self._features[w] for w in largest if self._features and values[w])
+    X = next(domain.X for domain in problem.domains if domain.name == name)
+    values = sp.csr_array(X[[row]]).toarray()[0]
+    largest = (-values).argsort(kind="stable")[:LARGEST]
+    words = (problem.features[w] for w in largest if problem.features and values[w])
+    return f"document {row + 1}", ", ".join(words)
 
 
-def _print(found: Topics, texts: Texts, most: int, documents: int) -> None:
+def _print(found: Topics, describe: Describe, most: int, documents: int) -> None:
     """Print a table of topics for each domain."""
     from transferbench.topics import coherence_text
 
@@ -244,7 +243,7 @@ def _print(found: Topics, texts: Texts, most: int, documents: int) -> None:
         echo()
         few = len(found.classes) <= FEW_CLASSES
         kind = "cluster" if found.columns == "clusters" else "class"
-        class_head = "/".join(found.classes) if few and kind == "class" else kind
+        class_head = "/".join(map(short_label, found.classes)) if few and kind == "class" else kind
         shown = topics[:most]
         heads = ["topic", "share %", "documents %", class_head, "NPMI"]
         rows = [
@@ -267,9 +266,8 @@ def _print(found: Topics, texts: Texts, most: int, documents: int) -> None:
             for more in words[1:]:
                 echo(" " * left + more)
             for document in topic.typical[:documents]:
-                text = f": {texts[domain][document]}" if domain in texts else ""
-                shortened = textwrap.shorten(f"document {document + 1}{text}", WIDTH - 4)
-                echo(f"    {shortened}")
+                line_of = ": ".join(filter(None, describe(domain, document)))
+                echo(f"    {textwrap.shorten(line_of, WIDTH - 4)}")
         if len(topics) > most:
             echo(f"… and {len(topics) - most} smaller topics (--topics {len(topics)})")
         echo()
@@ -281,4 +279,4 @@ def _classes(topic: Topic, found: Topics) -> str:
         return "/".join(f"{100 * share:.0f}" for share in topic.classes)
     best = max(range(len(found.classes)), key=topic.classes.__getitem__)
     share = f" {100 * topic.classes[best]:.0f}" * (found.columns == "classes")
-    return f"{found.classes[best]}{share}"
+    return f"{short_label(found.classes[best])}{share}"

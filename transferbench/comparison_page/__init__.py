@@ -24,7 +24,7 @@ from transferbench.comparison_page import document_map, topic_section
 from transferbench.evidence import page as report_page
 from transferbench.files import write_text
 from transferbench.measures import THRESHOLD
-from transferbench.messages import printable
+from transferbench.messages import printable, short_label
 from transferbench.problem import Fit, Problem, Truth
 from transferbench.topics import topics_of
 
@@ -80,7 +80,7 @@ class Content:
     def column_names(self) -> list[str]:
         """Names of the columns of the scores: the classes, or the clusters by number."""
         if self.fit is None or self.fit.columns == "classes":
-            return list(self.problem.classes)
+            return [*map(short_label, self.problem.classes)]
         return [f"cluster {c + 1}" for c in range(self.fit.scores[0].shape[1])]
 
 
@@ -164,7 +164,7 @@ def write_topics(
     model: str,
     problem: Problem,
     found: Topics,
-    texts: Mapping[str, Sequence[str]],
+    describe: topic_section.Describe,
     options: Mapping[str, object],
     *,
     named: bool,
@@ -181,8 +181,8 @@ def write_topics(
         The problem that it was fitted on.
     found
         The topics.
-    texts
-        Texts of the documents by domain, of those that have texts.
+    describe
+        Returns the place and the text of a document, by the name of its domain and its row.
     options
         Options by which the documents became features.
     named
@@ -193,8 +193,8 @@ def write_topics(
     UserError
         If the file cannot be written.
     """
-    made = topic_section.tables(found, texts)
-    section = Section("Topics by domain", _html("topics", model, made, found.classes, ""))
+    made = topic_section.tables(found, describe)
+    section = Section("Topics by domain", _topics(model, made, found, ""))
     html = _environment().get_template("page.html.j2").render(
         title=f"Topics of {model} on {problem.name if named else 'your documents'}",
         sentences=(), evidence="", warnings=(),
@@ -264,7 +264,8 @@ def models_section(content: Content) -> Section | None:
             (f"Models compared on {target}", [*cells], [*zip(lines, best, strict=True)], note)
         )
     values = content.table.drop(columns="warnings")
-    everything = [*values], values.round(4).astype(str).replace("nan", "").to_numpy().tolist()
+    shown = values.round(4).astype(str).where(values.notna(), "")
+    everything = [*values], shown.to_numpy().tolist()
     text = legend(content.table, content.problem)
     return Section("The compared models", _html("models", tables, text, everything))
 
@@ -278,7 +279,9 @@ def shares_section(content: Content) -> Section | None:
     bars = []
     for target, shares in decided_shares(problem, fit).items():
         farthest = sorted(np.argsort(-np.abs(shares - source), kind="stable")[:MAX_SHARES])
-        rows = [(problem.classes[c], float(source[c]), float(shares[c])) for c in farthest]
+        rows = [
+            (short_label(problem.classes[c]), float(source[c]), float(shares[c])) for c in farthest
+        ]
         more = f": the {MAX_SHARES} that differ most" if len(source) > MAX_SHARES else ""
         names = "labels of the source", f"decisions of {content.model} on {target}"
         bars.append(Bars(f"Shares of the classes in {target}{more}", "class", names, rows))
@@ -292,6 +295,7 @@ def confusion_section(content: Content) -> Section | None:
         return None
     judged, clusters = held_out(fit), fit.columns == "clusters"
     parts, columns_of_fit = [], content.column_names
+    labels = [*map(short_label, truth.classes)]
     for name, Y, rows, scores in zip(
         truth.names, truth.Y, truth.scored, judged.scores, strict=True
     ):
@@ -302,7 +306,7 @@ def confusion_section(content: Content) -> Section | None:
             counts = [
                 (label, int(true[:, c].sum()), int((true & decided)[:, c].sum()),
                  int((true & ~decided)[:, c].sum()), int((~true & decided)[:, c].sum()))
-                for c, label in enumerate(truth.classes)
+                for c, label in enumerate(labels)
             ]  # fmt: skip
             counts.sort(key=lambda row: -row[1])
             more = f", the {MAX_CONFUSED} most frequent ones" if len(counts) > MAX_CONFUSED else ""
@@ -313,13 +317,13 @@ def confusion_section(content: Content) -> Section | None:
         np.add.at(matrix, (Y[rows].argmax(axis=1), scores[rows].argmax(axis=1)), 1)
         if len(matrix) <= MAX_CONFUSION and matrix.shape[1] <= MAX_CONFUSION:
             parts.append(
-                _html("confusion", name, matrix.tolist(), truth.classes, columns_of_fit, clusters)
+                _html("confusion", name, matrix.tolist(), labels, columns_of_fit, clusters)
             )
         elif not clusters:
             wrong = matrix - np.diag(np.diag(matrix))
             order = np.argsort(-wrong, axis=None, kind="stable")[:MAX_CONFUSED]
             pairs = [
-                (truth.classes[i], truth.classes[j], int(wrong[i, j]))
+                (labels[i], labels[j], int(wrong[i, j]))
                 for i, j in zip(*np.unravel_index(order, wrong.shape), strict=True)
                 if wrong[i, j]
             ]
@@ -369,13 +373,16 @@ def topics_section(content: Content) -> Section | None:
         why = ""
     if coherence(best) <= 0:
         why += " Their coherence is not above chance, so read them with care."
-    texts = {}
-    for i, file in enumerate((*session.sources, *session.targets)):
-        if file.kind == "texts":
-            rows = session.rows[i] if session.rows else range(len(file))
-            texts[problem.domains[i].name] = [file.content[row] for row in rows]
-    made = topic_section.tables(by_model[best], texts)
-    return Section("Topics", _html("topics", best, made, by_model[best].classes, why.strip()))
+    made = topic_section.tables(by_model[best], session.describe_in)
+    return Section("Topics", _topics(best, made, by_model[best], why.strip()))
+
+
+def _topics(
+    model: str, made: Sequence[topic_section.TopicTable], found: Topics, why: str
+) -> Markup:
+    """Return the HTML of tables of topics, and why they are those of this model."""
+    kind = "document clusters" if found.columns == "clusters" else "classes"
+    return _html("topics", model, made, topic_section.names(found), kind, why)
 
 
 def words_section(content: Content) -> Section | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from transferbench.choose.sample import held_out
 from transferbench.choose.session import Session
 from transferbench.core.scale import unit_rows
 from transferbench.measures import THRESHOLD
+from transferbench.messages import short_label
 from transferbench.problem import Fit, Problem, Truth
 
 #: Largest number of documents that are drawn, and the seed of the draw.
@@ -219,21 +219,16 @@ def _descriptions(
     """
     problem, domain = session.problem, session.problem.domains[i]
     several = problem.family == "multilabel"
-    files = [*session.sources, *session.targets]
-    documents = files[i] if files else None
-    of_file = session.rows[i] if session.rows else np.arange(len(domain.seen))
     is_source = domain.seen.all()
     scored = truth is not None and truth.scored[i].any()
     judged = fit and held_out(fit)
     described = []
     for row in rows:
-        parts = [f"{domain.name}, document {of_file[row] + 1}"]
+        place, text = session.describe(i, row)
+        parts = [place]
         colour, wrong = "no decision", False
-        if documents is not None:
-            file, number = documents.table.index[of_file[row]]
-            parts = [f"{Path(file).name}, row {number}"]
         if domain.seen[row]:
-            labels = [problem.classes[c] for c in np.flatnonzero(domain.Y[row])]
+            labels = [short_label(problem.classes[c]) for c in np.flatnonzero(domain.Y[row])]
             colour = labels[0] if labels else "no label"
             parts.append(f"label: {', '.join(labels) or 'none'}")
         if fit is not None and judged is not None and not is_source:
@@ -248,14 +243,12 @@ def _descriptions(
                 if fit.columns == "classes":
                     wrong = {*true.tolist()} != {*ranked}
                 if not domain.seen[row]:
-                    labels = [truth.classes[c] for c in true]
+                    labels = [short_label(truth.classes[c]) for c in true]
                     parts.append(f"its label: {', '.join(labels) or 'none'}")
-        text = ""
-        if documents is not None and documents.kind == "texts":
-            text = " ".join(str(documents.content[of_file[row]])[: 4 * MAX_TEXT].split())
-            encoded = text.encode("utf-8", "replace")
-            if len(encoded) > MAX_TEXT:
-                text = encoded[:MAX_TEXT].decode("utf-8", "ignore").rstrip() + "…"
+        text = " ".join(text[: 4 * MAX_TEXT].split())
+        encoded = text.encode("utf-8", "replace")
+        if len(encoded) > MAX_TEXT:
+            text = encoded[:MAX_TEXT].decode("utf-8", "ignore").rstrip() + "…"
         about = "; ".join(parts)
         described.append((f"{about}\n{text}" if text else about, colour, wrong))
     return described

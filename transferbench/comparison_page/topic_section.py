@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from transferbench.messages import short_label
 from transferbench.topics import coherence_text
 
 if TYPE_CHECKING:
     from transferbench.topics import Topic, Topics
 
+#: Function of a domain's name and a row that returns the place and the text of a document.
+Describe = Callable[[str, int], tuple[str, str]]
 #: Topics of a domain that are seen at once; the smaller ones are folded.
 SHOWN = 12
 #: Classes with a colour of their own; the last colour is that of all further ones.
@@ -45,7 +48,7 @@ class TopicRow:
     width: float
     classes: Sequence[tuple[str, int, float]]
     coherence: str
-    documents: Sequence[tuple[int, str]]
+    documents: Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -58,20 +61,20 @@ class TopicTable:
     folded: Sequence[TopicRow]
 
 
-def tables(found: Topics, texts: Mapping[str, Sequence[str]]) -> list[TopicTable]:
+def tables(found: Topics, describe: Describe) -> list[TopicTable]:
     """Return a table of topics for each domain, targets first.
 
     Parameters
     ----------
     found
         The topics.
-    texts
-        Texts of the documents by domain, of those that have texts.
+    describe
+        Returns the place and the text of a document.
     """
     made = []
     for domain, topics in reversed(found.topics.items()):
         longest = max(topic.share for topic in topics)
-        rows = [_row(topic, found.classes, longest, texts.get(domain)) for topic in topics]
+        rows = [_row(topic, names(found), longest, describe) for topic in topics]
         summary = (
             f"{len(topics)} topics, of an effective number of {found.effective(domain):.1f}; "
             f"coherence {coherence_text(found.coherence(domain))}, "
@@ -81,18 +84,22 @@ def tables(found: Topics, texts: Mapping[str, Sequence[str]]) -> list[TopicTable
     return made
 
 
-def _row(
-    topic: Topic, classes: Sequence[str], longest: float, texts: Sequence[str] | None
-) -> TopicRow:
+def names(found: Topics) -> list[str]:
+    """Return the names of the classes; those of clusters are more than their numbers."""
+    return [
+        f"cluster {c}" if found.columns == "clusters" else short_label(c) for c in found.classes
+    ]
+
+
+def _row(topic: Topic, classes: Sequence[str], longest: float, describe: Describe) -> TopicRow:
     parts = [
         (name, min(c, COLOURS), share)
         for c, (name, share) in enumerate(zip(classes, topic.classes, strict=True))
         if share >= 0.005
     ]
     documents = [
-        (row + 1, texts[row][:BEGINNING] + "…" * (len(texts[row]) > BEGINNING))
-        for row in (topic.typical if texts is not None else ())
-        if texts is not None
+        (place, text[:BEGINNING] + "…" * (len(text) > BEGINNING))
+        for place, text in (describe(topic.domain, row) for row in topic.typical)
     ]
     return TopicRow(
         topic.name,

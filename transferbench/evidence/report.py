@@ -1,12 +1,14 @@
 """All results as pages that need no other file: an index, and a page for each experiment."""
 
 import base64
+import os
 import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 from jinja2 import Environment
@@ -202,12 +204,46 @@ def write(results: Path, folder: Path) -> list[UserError]:
     Raises
     ------
     UserError
-        If no experiment is left, or a file cannot be written.
+        If no experiment is left, or if a file cannot be written or is no page of a report.
     """
+    check_folder(folder)
     texts, errors = render(results)
+    check_folder(folder, texts)
     for name, text in texts.items():
         write_text(folder / name, text)
     return errors
+
+
+def check_folder(folder: Path, texts: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Check that writing a report overwrites nothing but a report.
+
+    Parameters
+    ----------
+    folder
+        Where to write the pages.
+    texts
+        Pages by file name; index.html is always checked.
+
+    Raises
+    ------
+    UserError
+        If there is a file that is neither of a report nor equal to the one to be written.
+    """
+    ours = _is_page(folder / "index.html")
+    for name in ("index.html", *texts):
+        path = folder / name
+        if not os.path.lexists(path) or _is_page(path):
+            continue
+        is_equal = (
+            name in texts and path.is_file() and path.read_text("utf-8", "replace") == texts[name]
+        )
+        if not (is_equal or (ours and name == interactive.SCRIPT and path.is_file())):
+            raise UserError(f"{folder}: its {name} is of no report; name another folder (--out).")
+
+
+def _is_page(path: Path) -> bool:
+    """Return True for a page of a report; other kinds of files are not opened."""
+    return path.is_file() and GENERATOR in path.read_bytes()
 
 
 def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserError]]:
@@ -239,6 +275,8 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
     for name in sorted([*experiments.names(), *user_names], key=_order):
         try:
             if (results / name / store.NAME).is_file():
+                if name.casefold() == "index":
+                    raise UserError(f"{name}: a report has an index.html already; rename the file.")
                 reported = ReportedExperiment.read(name, results)
                 texts[f"{name}.html"] = _fill(
                     "experiment.html.j2", experiment=reported, plots=reported.plots, site=site

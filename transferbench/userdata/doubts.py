@@ -16,6 +16,7 @@ from transferbench.core.priors import labelled_shares
 from transferbench.core.scale import unit_rows
 from transferbench.errors import Doubt
 from transferbench.measures import THRESHOLD
+from transferbench.messages import short_label
 from transferbench.models.transfer.consensus import SOURCE_COUNT
 from transferbench.problem import Domain, Fit, Problem
 from transferbench.userdata.separation import DIFFERENT, Separation, domain_area
@@ -46,8 +47,8 @@ WIDE = 0.2
 MIN_SHARED, DOUBTFUL_SHARED, WORTHLESS_SHARED = 3, 0.05, 0.9
 
 FEATURES_REMEDY = (
-    "keep more features: --option min_df=1, tokens=characters (pairs of characters), "
-    "stop_words=none or another token_pattern"
+    "keep more features: --option min_df=1 or, for texts, tokens=characters (pairs of "
+    "characters), stop_words=none or another token_pattern"
 )
 
 
@@ -258,7 +259,7 @@ def _decision_doubts(
     matched
         True if the model estimates the shares, so that a difference is no reason to doubt.
     """
-    classes, whose = problem.classes, "the source's"
+    classes, whose = [*map(short_label, problem.classes)], "the source's"
     expected = labelled_shares(replace(problem, domains=problem.sources))
     if target.seen.any():
         whose = "the source's and the sample's"

@@ -237,7 +237,7 @@ def documents_problem(
             signed=views[0] is dense, features=features,
         )  # fmt: skip
     except ValueError as error:
-        raise UserError(f"{error}") from error
+        raise UserError(f"{error}".removeprefix("own: ")) from error
 
 
 def feature_function(kind: str) -> Callable[..., tuple[sp.csr_array, np.ndarray]]:
@@ -409,5 +409,7 @@ def _matrix_features(
 
 
 def _no_features(file: Documents) -> UserError:
-    remedy = "set --option min_df=1 or tokens=characters, or see token_pattern and stop_words"
+    remedy = "set --option min_df=1"
+    if file.kind == "texts":
+        remedy += " or tokens=characters, or see token_pattern and stop_words"
     return UserError(f"{file.path}: no feature is left of its documents; {remedy}.")

@@ -226,7 +226,14 @@ def with_labels(
         for d, documents in enumerate(domains)
         for i, (file, row) in enumerate(documents.table.index)
     }
+    files = {file for file, _ in positions}
     labels = [[*documents.labels] for documents in domains]
+    headers = {header.strip().casefold() for header in table}
+    if missing := [name for name in ("file", "row") if name not in headers]:
+        raise UserError(
+            f"{path}:1: no column {missing[0]!r}; expected a file that --label-sample wrote, with "
+            "its columns file and row."
+        )
     needed = [column(path, table, name) for name in ("file", "row", options.label)]
     saved_texts = column(path, table, options.text, needed=False)
     labelled = set()
@@ -243,6 +250,8 @@ def with_labels(
             key = real_path(file), row
             if key not in positions:
                 why = "is no document of a target; name its --target"
+                if key[0] in files:
+                    why = "is none of its documents; correct the row, or label anew"
                 raise ValueError(f"row {row} of {file} {why}.")
             if key in labelled:
                 raise ValueError(f"row {row} is there twice in {file}.")
