@@ -78,7 +78,16 @@ def test_the_code_of_an_estimator_has_the_version_of_its_package(monkeypatch):
     models.code.cache_clear()
 
 
-@pytest.mark.parametrize("text", ["import no_such_module\n", "raise SystemExit\n", "fit = 1\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import no_such_module\n",
+        "raise SystemExit\n",
+        "fit = 1\n",
+        "class fit:\n    pass\n",
+        "from functools import partial\n\nfit = partial(print)\n",
+    ],
+)
 def test_a_file_that_is_no_model_is_one_line(tmp_path, text):
     (tmp_path / "broken.py").write_text(text)
     models.load.cache_clear()

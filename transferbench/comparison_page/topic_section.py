@@ -76,7 +76,7 @@ def tables(found: Topics, describe: Describe) -> list[TopicTable]:
         longest = max(topic.share for topic in topics)
         rows = [_row(topic, names(found), longest, describe) for topic in topics]
         summary = (
-            f"{len(topics)} topics, of an effective number of {found.effective(domain):.1f}; "
+            f"{len(topics)} topics (effective number {found.effective(domain):.1f}), "
             f"coherence {coherence_text(found.coherence(domain))}, "
             f"diversity {found.diversity(domain):.2f}"
         )

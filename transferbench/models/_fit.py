@@ -38,6 +38,8 @@ def load(name: str) -> Callable[..., Fit]:
             if model.module:
                 fit = getattr(importlib.import_module(model.module), "fit", None)
             elif name.endswith(".py"):
+                if model.path.exists() and not model.path.is_file():  # a pipe would wait for ever
+                    raise TypeError("it is no regular file")
                 fit = runpy.run_path(name).get("fit")
             else:
                 from transferbench.models import external
@@ -45,6 +47,9 @@ def load(name: str) -> Callable[..., Fit]:
                 fit = external.adapted(name)
         if not callable(fit):
             raise TypeError("there is no function `fit`")
+        if not inspect.isroutine(fit):
+            kind = "a class" if inspect.isclass(fit) else f"a {type(fit).__name__}"
+            raise TypeError(f"`fit` is {kind}, not a function")
     except (KeyboardInterrupt, UserError):
         raise
     except BaseException as error:  # a module may raise SystemExit

@@ -85,7 +85,7 @@ def get(name: str) -> Model:
     if name.endswith(".py"):
         family = None
         with suppress(OSError, ValueError):  # `load` reports a missing file
-            family = FAMILY.search(Path(name).read_text("utf-8"))
+            family = FAMILY.search(Path(name).read_text("utf-8")) if Path(name).is_file() else None
         return Model(name, family[1] if family else "transfer", "", Path(name))  # type: ignore[arg-type]
     if ":" in name:
         return Model(name, "transfer", "", FOLDER / "external.py")
