@@ -24,7 +24,7 @@ release = version = transferbench.__version__
 
 extensions = [
     "myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx_click", "sphinx_copybutton",
-    "sphinx_design", "generate",
+    "sphinx_design", "generate", "streams",
 ]  # fmt: skip
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
@@ -35,7 +35,7 @@ nitpick_ignore_regex = [("py:class", ".*")]  # types in signatures
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-nb_execution_mode = "cache"
+nb_execution_mode = "force"  # a cache would not see that our code has changed
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120

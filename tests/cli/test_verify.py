@@ -39,7 +39,7 @@ def test_a_difference_is_listed_with_its_run_and_measure(call, home, plain):
     bad = [line for line in out.splitlines() if line.startswith("NO")]
     assert len(bad) == 2
     assert all("kmeans on generated" in line and "nmi, task-" in line for line in bad)
-    assert out.endswith("1 runs differ\n")
+    assert out.endswith("1 run differs\n")
 
 
 def test_unavailable_runs_are_listed_and_fail_if_no_run_is_left(call, home, plain, monkeypatch):
@@ -60,7 +60,7 @@ def test_unavailable_runs_are_listed_and_fail_if_no_run_is_left(call, home, plai
     code, out, _ = without("kmeans")
     assert code == 0
     assert [line[0] for line in out.splitlines()[1:3]] == ["=", "–"]
-    assert out.endswith("1 runs made again, 6 figures compared: none differs; 1 unavailable here\n")
+    assert out.endswith("1 run made again, 6 figures compared: none differs; 1 unavailable here\n")
     code, out, _ = without("kmeans", "kernel-kmeans")
     assert (code, out.count("not installed")) == (1, 2)
 

@@ -6,6 +6,7 @@ import ast
 import math
 import re
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -314,6 +315,20 @@ def test_a_label_of_a_label_file_that_looks_like_a_class_has_one_hint(tmp_path):
     with pytest.raises(UserError, match=r"l.csv:2: unknown label: 'Cat' differs from 'cat' only by "
                                         r"case; write it so\.$"):  # fmt: skip
         with_labels([TARGET], path, classes=("cat", "sea"))
+
+
+def test_a_label_file_finds_documents_that_were_moved_by_name_and_text(tmp_path):
+    target = replace(TARGET, labels=[""] * len(TARGET.labels))
+    rows = [("elsewhere/t.csv", 1, target.content[0], "cat")]
+    path = write_csv(tmp_path / "l.csv", rows, ("file", "row", "text", "label"))
+    assert list(with_labels([target], path)[0].labels[:2]) == ["cat", ""]
+    rows[0] = ("elsewhere/t.csv", 1, "something else", "cat")
+    path = write_csv(tmp_path / "l.csv", rows, ("file", "row", "text", "label"))
+    with pytest.raises(UserError, match="row 1 has another text now"):
+        with_labels([target], path)
+    path = write_csv(tmp_path / "l.csv", [("x/t.csv", 1, "cat")], ("file", "row", "label"))
+    with pytest.raises(UserError, match="is no document of a target"):
+        with_labels([target], path)
 
 
 def test_alike_labels_of_source_and_target_are_counted_by_file():

@@ -9,6 +9,7 @@ import pandas as pd
 from transferbench import experiments
 from transferbench.evidence.frame import no_runs
 from transferbench.measures import SCORES
+from transferbench.messages import counted
 from transferbench.runs import store
 from transferbench.runs.record import Record
 from transferbench.settings import Settings
@@ -157,7 +158,7 @@ def summary(compared: pd.DataFrame, measured: pd.DataFrame) -> tuple[str, bool]:
     unavailable = int((runs["status"].first() == "unavailable").sum())
     differ = int((~runs["same"].all()).sum()) - unavailable
     figures = int((compared["status"] == "done").sum())
-    what = f"{differ} runs differ" if differ else "none differs"
+    what = f"{counted(differ, 'run')} differ{'s' * (differ == 1)}" if differ else "none differs"
     what += f"; {unavailable} unavailable here" if unavailable else ""
     made, known = (
         lines.drop_duplicates("run")["model"].value_counts() for lines in (compared, measured)
@@ -165,6 +166,6 @@ def summary(compared: pd.DataFrame, measured: pd.DataFrame) -> tuple[str, bool]:
     by_user = [
         f"{made[m]} of {known[m]} of {Path(m).name}" for m in made.index if m.endswith(".py")
     ]
-    again = ", ".join([f"{len(runs) - unavailable} runs made again", *by_user])
+    again = ", ".join([f"{counted(len(runs) - unavailable, 'run')} made again", *by_user])
     sentence = f"{again}, {figures} figures compared: {what}"
     return sentence, bool(figures and not differ)

@@ -60,7 +60,7 @@ def load(name: str) -> Callable[..., Fit]:
             expected = "a Python file with a function `fit`"
         message = f"model {name} cannot be used ({reason(error)}); expected {expected}."
         raise UserError(message) from error
-    return fit  # type: ignore[no-any-return]
+    return fit
 
 
 def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch | None) -> Fit:

@@ -20,6 +20,7 @@ import re
 import reprlib
 import warnings
 from array import array
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -227,6 +228,8 @@ def with_labels(
         for i, (file, row) in enumerate(documents.table.index)
     }
     files = {file for file, _ in positions}
+    by_name = {Path(file).name: file for file in files}
+    several = {name for name, n in Counter(Path(file).name for file in files).items() if n > 1}
     labels = [[*documents.labels] for documents in domains]
     headers = {header.strip().casefold() for header in table}
     if missing := [name for name in ("file", "row") if name not in headers]:
@@ -247,7 +250,10 @@ def with_labels(
                     what = difference(label, other)
                     raise ValueError(f"unknown label: {what}; write it so.")
                 raise ValueError(str(unknown("label", label, classes)))
-            key = real_path(file), row
+            place, name = real_path(file), Path(file).name
+            if place not in files and saved and name not in several:
+                place = by_name.get(name, place)  # it was moved; its text is compared below
+            key = place, row
             if key not in positions:
                 why = "is no document of a target; name its --target"
                 if key[0] in files:

@@ -9,8 +9,8 @@ without label l have j such neighbours. With smoothing s,
 
     P(H_l = 1) = (s + m_l) / (2s + n),  P(C_l = j | H_l = 1) = (s + c_l[j]) / (s (k + 1) + m_l)
 
-and likewise for H_l = 0. Scores are P(H_l = 1 | C_l), so the threshold is ½. If s = 0, the products
-of both likelihoods with their priors may be 0. Then the score is P(H_l = 1).
+The equations for H_l = 0 are alike. Scores are P(H_l = 1 | C_l), so the threshold is ½. If s = 0,
+the products of both likelihoods with their priors may be 0. Then the score is P(H_l = 1).
 
 The paper (Pattern Recognition 40(7)) was not available. The model is reconstructed with the
 conventions of the authors' code. The distance is Euclidean. A document always has exactly k
