@@ -4,7 +4,8 @@ document.addEventListener("DOMContentLoaded", () => {
     caption.setAttribute("aria-level", "2");
   document.querySelector("aside.sidebar-drawer")?.setAttribute("aria-label", "Pages");
   document.querySelector("aside.toc-drawer")?.setAttribute("aria-label", "On this page");
-  for (const box of document.querySelectorAll("pre, .table-wrapper")) box.tabIndex = 0;
+  for (const box of document.querySelectorAll("pre, .table-wrapper, p:has(> img[src$='.svg']), figure:has(> img)"))
+    box.tabIndex = 0;
   for (const head of document.querySelectorAll("th"))
     if (!head.textContent.trim()) head.replaceWith(document.createElement("td"));
 });

@@ -44,6 +44,12 @@ def test_the_search_returns_no_boilerplate():
         assert "changelog" not in names
 
 
+def test_outputs_of_tutorials_are_not_broken():
+    """A kernel sends them in pieces of 100 characters."""
+    text = (SITE / "tutorials" / "check-a-number.html").read_text("utf-8")
+    assert "the digits of the printed column allow no conclusion (3,925 documents" in text
+
+
 def test_every_link_of_a_page_leads_to_a_file():
     texts = {page: page.read_text("utf-8") for page in SITE.rglob("*.html")}
     places = {page: set(re.findall(r'id="([^"]*)"', text)) for page, text in texts.items()}
