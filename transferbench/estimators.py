@@ -1094,7 +1094,10 @@ class TransductiveSplit(BaseCrossValidator):  # type: ignore[misc]
                     stacklevel=2,
                 )
         if not scored.any():
-            raise ValueError("TransductiveSplit: no document of a target has a label to score")
+            why = "no document of a target has a label to score"
+            if label_sample is not None and np.asarray(label_sample, bool).any():
+                why += " outside label_sample; leave some labels out of it"
+            raise ValueError(f"TransductiveSplit: {why}")
         for _, rows in _by_domain(np.where(scored, domain, 0)):
             if scored[rows[0]]:
                 yield np.arange(len(y)), rows

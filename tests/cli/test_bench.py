@@ -147,7 +147,7 @@ def test_labels_of_one_folder_do_not_replace_each_other(call, home, suite):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["./no.py"], "model ./no.py cannot be used (FileNotFoundError"),
+        (["./no.py"], "there is no file './no.py'"),
         (["os:getcwdd"], "expected package.module:Estimator"),
         (["sklearn.linear_model:Ridge"], "Ridge is not a classifier"),
         (["lrr"], "Did you mean 'lr'?"),

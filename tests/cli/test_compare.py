@@ -84,7 +84,7 @@ def test_json_has_every_sign_and_measure(call, folder):
     for value in (row["accuracy"], row["balanced_accuracy"], row["recall cat"]):
         assert 0.5 <= value <= 1
     assert answer["results"][2]["params"]["prior"] == "equal"
-    assert "its decisions have the class shares of its parameter prior." in answer["recommendation"]
+    assert "its class shares are given, and nothing checks them." in answer["recommendation"]
 
 
 def test_html_also_writes_a_page_which_says_what_the_terminal_says(call, folder):
@@ -254,6 +254,12 @@ def test_predict_takes_the_sample_keeps_its_labels_and_notes_that_it_is_small(
     assert (code, out.splitlines()[0]) == (0, "Weakly recommended: consensus.")
     assert "of 12 labelled documents" in out
     assert "note: the recommendation is weak; label more documents:" in err
+    code, out, _ = call(*arguments, "-m", "svm")
+    assert code == 0
+    assert re.search(
+        r"svm: expect an accuracy of \d+ % on the unlabelled documents \(95 % interval: \d+ to \d+",
+        " ".join(out.split()),
+    )
     same = "predict", *FILES, "--labels", "label-these.csv", "--out", "label-these.csv"
     before = (folder / "label-these.csv").read_bytes()
     code, _, err = call(*same)

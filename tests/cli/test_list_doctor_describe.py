@@ -101,7 +101,7 @@ def test_describe_takes_whatever_run_takes_as_a_model(call, tmp_path, monkeypatc
     for name, cause in (
         ("broken.py", "SyntaxError: invalid syntax (broken.py, line 2)"),
         ("fails.py", "KeyError: 'at import' (fails.py:2)"),
-        ("absent.py", "FileNotFoundError"),
+        ("absent.py", "there is no file"),
         ("sklearn.svm:Nope", "no attribute 'Nope'"),
     ):
         Path("broken.py").write_text("\n?")

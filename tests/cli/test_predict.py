@@ -151,6 +151,18 @@ def test_without_a_source_documents_are_clustered(call, folder):
     ]  # fmt: skip
 
 
+def test_no_model_is_recommended_for_documents_that_the_source_has(call, folder):
+    more = "a new text about a cat and the sea,\n"
+    (folder / "t.csv").write_text((folder / "s.csv").read_text("utf-8") + more, "utf-8")
+    code, out, err = call("compare", *FILES, "-m", "lr")
+    assert code == 1, err
+    assert "Recommended: no model." in out
+    assert "documents are also in the source" in " ".join(out.split())
+    rows = [line.split() for line in out.splitlines() if line.startswith(("lr ", "consensus"))]
+    assert [row[-1] == "worthless" for row in rows] == [True, True, False, False]
+    assert not [row for row in rows if "*" in row]
+
+
 def test_a_worthless_result_is_written_only_by_force(call, folder):
     texts = ["", "zebra zebu", *["cat kitten purr"] * 9]
     write_csv(folder / "t.csv", [(text, "?") for text in texts])

@@ -44,6 +44,16 @@ def test_documents_without_features_of_the_source_name_the_options():
     assert not unrelated.worthless
 
 
+def test_empty_documents_of_a_source_are_doubted():
+    target = make_documents("t.csv", ["the cat", "the sea"] * 3, [""] * 6)
+    for texts, n in ((["the cat", "the sea"] * 8, 0), ([""] * 2 + ["the cat", "the sea"] * 8, 1)):
+        source = make_documents("s.csv", texts, ["cat", "sea"] * (len(texts) // 2))
+        built, _ = documents_problem([source], [target], {"min_df": 1})
+        found = [str(doubt) for doubt in data_doubts(built) if "teach nothing" in doubt.text]
+        assert len(found) == n
+        assert all(text.startswith("s: 2 of 18 labelled documents") for text in found)
+
+
 def test_no_feature_in_common_is_worthless_and_names_the_options():
     target = make_documents("t.csv", ["zebra zoo", "zoo zebra"] * 6, [""] * 12)
     built, _ = documents_problem([SOURCE], [target], {})
@@ -126,7 +136,7 @@ def test_a_model_without_transfer_is_doubted_where_source_and_target_differ(mode
     (doubt,) = fit_doubts(model, problem, {}, fit)
     assert re.fullmatch(
         r"target-1: a classifier separates its documents from the source's \(AUC \d\.\d\d\); this "
-        r"model does not transfer",
+        r"model learns from the source alone",
         str(doubt),
     )
     assert not doubt.worthless
@@ -146,9 +156,10 @@ def test_labels_of_a_target_are_expected_and_end_the_doubt_about_transfer():
     half = np.eye(2)[np.arange(120) % 2]
     decided = Fit(tuple(half[: len(d.seen)] for d in problem.domains))
     found = [doubt.text for doubt in fit_doubts("lr", sampled, {}, decided)]
-    share = 25 * others[0].Y[:, 0].mean() / (25 + 60)
-    text = f"50 % of the documents are a, {100 * share:.0f} % of the source's and the sample's"
-    assert text in found
+    assert "50 % of the documents are a, 0 % of the sample" in found
+    few = replace(far, Y=Y * (seen & (np.arange(120) < 3))[:, None], seen=np.arange(120) < 3)
+    sampled = replace(problem, domains=(*others, few))
+    assert not [doubt for doubt in fit_doubts("lr", sampled, {}, decided) if "sample" in doubt.text]
 
 
 def test_a_model_that_transfers_is_not_doubted_where_source_and_target_differ():

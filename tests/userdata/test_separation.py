@@ -98,7 +98,7 @@ def test_the_doubt_about_a_model_without_transfer_names_the_words():
     fit = Fit(tuple(np.eye(2)[np.arange(NUMBER) % 2] for _ in range(2)))
     (doubt,) = fit_doubts("lr", problem, {}, fit, separation)
     assert "phone" in doubt.text
-    assert doubt.text.endswith(" in the source; this model does not transfer")
+    assert doubt.text.endswith(" in the source; this model learns from the source alone")
     (plain,) = fit_doubts("lr", problem, {}, fit)
     assert "phone" not in plain.text
 
@@ -111,7 +111,10 @@ def test_words_and_area_are_in_one_warning():
     assert text.endswith(" or signatures, remove them (--option html=strip removes HTML)")
     fit = Fit(tuple(np.eye(2)[np.arange(NUMBER) % 2] for _ in range(2)))
     (doubt,) = fit_doubts("lr", problem, {}, fit, separation)
-    assert doubt.text == "the source differs, see what separates it; this model does not transfer"
+    assert (
+        doubt.text
+        == "the source differs, see what separates it; this model learns from the source alone"
+    )
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from transferbench.choose.evidence import (
     REGRETS,
 )
 from transferbench.choose.fits import ComparedModel
-from transferbench.choose.sample import RESAMPLES, held_out, interval, judge
+from transferbench.choose.sample import AHEAD, RESAMPLES, held_out, interval, judge
 from transferbench.measures import correct
 from transferbench.messages import short_label
 from transferbench.problem import Problem, Truth
@@ -82,7 +82,7 @@ NO_EVIDENCE = Choice(
     (
         "Recommended: no model.",
         "Why: there is no evidence for multi-label models.",
-        "Give labels to a sample of the target: every model is scored on them.",
+        "Give labels to a sample of the target. Every model is scored on them: take the best one.",
     ),
 )
 
@@ -104,6 +104,11 @@ def choose(problem: Problem, compared: ComparedModel) -> Choice:
     diagnostics = compared.fits[0].diagnostics
     outside = _outside(problem)
     reasons = [*outside]
+    defaults = parameters.resolve(models.load(name), {}, name)
+    if changed := [key for key, value in compared.params.items() if value != defaults[key]]:
+        given = "its class shares are given, and nothing checks them"
+        others = f"the evidence does not cover its {', '.join(changed)}"
+        reasons.append(given if changed == ["prior"] else others)
     agreement, alike = diagnostics.get("agreement"), diagnostics.get("alike", 0)
     if agreement is not None and agreement < WEAK_AGREEMENT:
         reasons.append(f"its members agree little ({agreement:.2f}; {WEAK_AGREEMENT} is needed)")
@@ -130,11 +135,18 @@ def choose(problem: Problem, compared: ComparedModel) -> Choice:
         f"six models, at worst {max(r.worst for r in regrets):.0f}. Yours is unknown; labels help "
         "most: --label-sample 50."
     )
+    strength: Strength = "weak" if reasons else "strong"
     if outside:
         expect = f"The evidence does not cover such data. {LABEL}"
-    elif compared.params != parameters.resolve(models.load(name), {}, name):
+    elif changed:
         expect = f"The evidence does not cover these parameters. {LABEL}"
-    strength: Strength = "weak" if reasons else "strong"
+    elif strength == "weak":
+        mean, worst = BY_STRENGTH["weak"]
+        expect = (
+            f"Where the recommendation was weak, it was on average {mean:.0f} points of accuracy "
+            f"below the best of six models, at worst {worst:.0f}. Labels help most: "
+            "--label-sample 50."
+        )
     sentences = (f"{_BEGINNING[strength]}: {name}.", f"Why: {why}.", expect)
     return Choice(name, sentences, _evidence(), strength=strength)
 
@@ -171,6 +183,8 @@ def choose_by_sample(
         counts = ", ".join(f"{name} {count}" for name, count in others)
         if best == RECOMMENDED:
             rank = "; no other is significantly better"
+            if others[0][1] > right:
+                rank = f"; {others[0][0]} may be ahead by chance"
         elif RECOMMENDED in names:
             rank = f"; significantly more than {RECOMMENDED}"
         else:
@@ -192,6 +206,27 @@ def choose_by_sample(
     )  # fmt: skip
     evidence = f"{_HOW_EXPECTED} {_evidence()}"
     return Choice(best, sentences, evidence, (judged.accuracy, low, high), strength)
+
+
+def expected_accuracy(problem: Problem, model: ComparedModel, sample: Truth) -> str:
+    """Return the accuracy to expect of a model on the unlabelled documents, in one sentence.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    model
+        The model, with a fit that is held out; see `sample.cross_fit`.
+    sample
+        The labels of the sample.
+    """
+    judged = judge({model.model: model.fits[0]}, sample)
+    m, n = judged.documents, sum(len(rows) for rows in sample.scored if rows.any())
+    low, high = interval(m * judged.accuracy, m, n - m)
+    return (
+        f"{model.model}: expect an accuracy of {100 * judged.accuracy:.0f} % on the unlabelled "
+        f"documents (95 % interval: {100 * low:.0f} to {100 * high:.0f})."
+    )
 
 
 def _reasons_of_sample(
@@ -225,15 +260,18 @@ def _reasons_of_sample(
     if low < (largest := float(counts.max() / m)):
         reasons.append(
             f"always choosing the largest class would be right on {100 * largest:.0f} %, and "
-            "it may not be better"
+            f"{model.model} may not be better"
         )
     if model.untrained:
-        counted = [
-            sum(int(right.sum()) for right in correct(fit, sample).values())
+        trained, untrained = (
+            np.concatenate([*correct(fit, sample).values()])
             for fit in (held_out(model.fits[0]), model.untrained[0])
-        ]
-        if counted[1] > counted[0]:
-            reasons.append(f"without the labels it is right on {counted[1]}: try --label-weight 1")
+        )
+        ahead = int(untrained.sum() - trained.sum())
+        if ahead > AHEAD * np.sqrt(np.sum(trained != untrained)):
+            reasons.append(
+                f"without the labels it is right on {int(untrained.sum())}: try --label-weight 1"
+            )
     return reasons
 
 

@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transferbench import artefacts
-from transferbench.choose.advice import NO_EVIDENCE, Choice, choose, choose_by_sample
+from transferbench.choose.advice import (
+    NO_EVIDENCE,
+    Choice,
+    choose,
+    choose_by_sample,
+    no_recommendation,
+)
 from transferbench.choose.fits import ComparedModel, FitPlan, fit_plan, recommended
 from transferbench.choose.sample import held_out, sample_of, without_sample
 from transferbench.core.priors import labelled_shares
@@ -132,13 +138,16 @@ def compare(
         if without and model.fits:
             model = replace(model, untrained=fit(without, planned).fits)
         fitted[model.model] = model
+    doubts = tuple(data_doubts(problem, separations))
+    worthless = [str(doubt) for doubt in doubts if doubt.worthless]
     choice = NO_EVIDENCE if problem.family == "multilabel" else Choice(None, ())
     best = recommended(problem.family)
-    if sample and crossed:
+    if worthless and best in fitted:
+        choice = no_recommendation("; ".join(worthless))
+    elif sample and crossed:
         choice = choose_by_sample(whole or problem, fitted, sample)
     elif best and best in fitted and not sample:
         choice = choose(whole or problem, fitted[best])
-    doubts = tuple(data_doubts(problem, separations))
     return Comparison(problem, fitted, doubts, choice, separations)
 
 
@@ -172,7 +181,8 @@ def results_table(compared: Comparison, truth: Truth | None = None) -> DataFrame
         - recall CLASS: recall of the class, if documents have one label.
         - ahead, ahead_p: the accuracy less that of the first model on the same documents, and its
           two-sided p over the documents and the seeds.
-        - warnings, worthless: doubts about the decisions, and True if they should not be used.
+        - warnings: doubts about the model's decisions on the target.
+        - worthless: True if these decisions should not be used.
     """
     import pandas as pd
 
@@ -212,7 +222,14 @@ def results_table(compared: Comparison, truth: Truth | None = None) -> DataFrame
                     row |= _recall(truth, indices[0], judged)
                 if family != "multilabel" and model is not first:
                     row |= _ahead(truth, target, model, first)
-            rows.append(row | {"warnings": [*map(str, model.doubts)], "worthless": model.worthless})
+            doubts = [
+                doubt
+                for doubt in (*compared.doubts, *model.doubts)
+                if target == ALL or doubt.target in ("", target)
+            ]
+            of_model = [str(doubt) for doubt in doubts if doubt in model.doubts]
+            worthless = any(doubt.worthless for doubt in doubts)
+            rows.append(row | {"warnings": of_model, "worthless": worthless})
     frame = pd.DataFrame(rows)
     frame.attrs |= compared.summary_fields()
     return frame

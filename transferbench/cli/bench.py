@@ -26,7 +26,8 @@ LISTED = 5
 @click.argument("model", shell_complete=completing(model_names))
 @click.option(
     "--suite", required=True, metavar="EXPERIMENT", shell_complete=completing(experiment_names),
-    help="Tasks and methods to compare with, such as transfer-small.",
+    help="Tasks and methods to compare with: clustering, multilabel, transfer-small, "
+    "transfer-text, or an experiment of yours with a board.",
 )  # fmt: skip
 @parameter_options
 @click.option("--label", help="Name on the board.  [default: that of the model]")

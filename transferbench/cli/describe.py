@@ -55,7 +55,7 @@ def _model(name: str) -> list[str]:
     fit = models.load(name)
     if name.endswith(".py"):
         tree = ast.parse(models.get(name).path.read_bytes())  # in the encoding that it names
-        text = ast.get_docstring(tree) or ""
+        text = ast.get_docstring(tree) or inspect.getdoc(fit) or "It has no docstring."
     elif models.is_external(name):
         module, _, attribute = name.partition(":")
         text = inspect.getdoc(getattr(importlib.import_module(module), attribute)) or ""

@@ -12,7 +12,7 @@ from transferbench.cli._comparison import (
     print_warnings,
 )
 from transferbench.cli._options import Integer
-from transferbench.cli._terminal import echo
+from transferbench.cli._terminal import echo, echo_sentences
 from transferbench.cli._user import UserData, user_data
 from transferbench.messages import counted
 
@@ -45,6 +45,8 @@ def command(
     any known feature gets confidence 0 and a `note`. The command ignores labels in target files. It
     uses the labels in the file of --labels, and copies them to the output unchanged.
     """
+    from transferbench.choose.advice import expected_accuracy
+    from transferbench.choose.sample import sample_of
     from transferbench.errors import Failure, UserError
     from transferbench.userdata.load import MAX_CLASSES
 
@@ -60,7 +62,7 @@ def command(
     if not out:
         return
     part = part_to_compare(session) if user.auto else session
-    compared = fit_models(part, crossed=user.auto, untrained=False)
+    compared = fit_models(part, crossed=user.auto or user.sampled, untrained=False)
     wanted = list(compared.models)
     if user.auto:
         best = compared.choice.model
@@ -75,6 +77,10 @@ def command(
         compared = session.fit_whole(compared, wanted)
     fits = {name: compared.models[name].fits[0] for name in wanted if compared.models[name].fits}
     print_shares(session.problem, fits)
+    if not user.auto and (sample := sample_of(session.problem)):
+        for name in fits:
+            model = compared.models[name]
+            echo_sentences(expected_accuracy(session.problem, model, sample))
     print_warnings(compared, wanted)
     if not fits:
         remedy = f"name a --model without auto, or add --force to use {chosen[0]}"

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 LARGEST = 10
 #: Characters of a line of words or text.
 WIDTH = 100
+#: Effective number of topics below which one of them holds nearly everything.
+COLLAPSED = 1.5
 #: Shares of more classes than this are not printed, only the largest one.
 FEW_CLASSES = 4
 
@@ -101,7 +103,7 @@ def command(
 
     \b
     transferbench topics dtl comp-vs-rec
-    transferbench topics gcmf --source labelled.csv --target mail.csv --html topics.html
+    transferbench topics dtl --source labelled.csv --target mail.csv --html topics.html
 
     The command fits the model, and divides each entry of a document among the feature clusters. For
     each topic it prints the share of all entries, the share of documents in which the topic is the
@@ -152,6 +154,14 @@ def command(
         echo_json({"model": model, "classes": found.classes, "quality": quality, "topics": rows})
     else:
         _print(found, describe, most, documents)
+    for domain, of_domain in found.topics.items():
+        if len(of_domain) > 2 and found.effective(domain) < COLLAPSED:
+            remedy = "a smaller lam (--set) or dtl" if model == "gcmf" else "dtl"
+            echo(
+                f"warning: {domain}: one topic holds {100 * of_domain[0].share:.0f} % of all "
+                f"entries; {remedy} may divide them more.",
+                err=True,
+            )
     for path in filter(None, (csv, html)):
         echo(path, err=as_json)
 

@@ -193,7 +193,7 @@ def write_topics(
     UserError
         If the file cannot be written.
     """
-    made = topic_section.tables(found, describe)
+    made = topic_section.tables(found, [domain.name for domain in problem.targets], describe)
     section = Section("Topics by domain", _topics(model, made, found, ""))
     html = _environment().get_template("page.html.j2").render(
         title=f"Topics of {model} on {problem.name if named else 'your documents'}",
@@ -373,7 +373,7 @@ def topics_section(content: Content) -> Section | None:
         why = ""
     if coherence(best) <= 0:
         why += " Their coherence is not above chance, so read them with care."
-    made = topic_section.tables(by_model[best], session.describe_in)
+    made = topic_section.tables(by_model[best], targets, session.describe_in)
     return Section("Topics", _topics(best, made, by_model[best], why.strip()))
 
 

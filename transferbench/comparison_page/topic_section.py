@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -61,18 +61,21 @@ class TopicTable:
     folded: Sequence[TopicRow]
 
 
-def tables(found: Topics, describe: Describe) -> list[TopicTable]:
+def tables(found: Topics, targets: Collection[str], describe: Describe) -> list[TopicTable]:
     """Return a table of topics for each domain, targets first.
 
     Parameters
     ----------
     found
         The topics.
+    targets
+        Names of the targets.
     describe
         Returns the place and the text of a document.
     """
     made = []
-    for domain, topics in reversed(found.topics.items()):
+    for domain in sorted(found.topics, key=lambda name: name not in targets):
+        topics = found.topics[domain]
         longest = max(topic.share for topic in topics)
         rows = [_row(topic, names(found), longest, describe) for topic in topics]
         summary = (

@@ -11,9 +11,10 @@ from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import cache
 from numbers import Integral
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transferbench.errors import UserError
+from transferbench.errors import UserError, brief
 from transferbench.messages import reason
 from transferbench.models._registry import FOLDER, NONNEGATIVE, get
 
@@ -33,6 +34,14 @@ def load(name: str) -> Callable[..., Fit]:
         no `fit`.
     """
     model = get(name)
+    if name.endswith(".py") and not model.path.exists():
+        raise UserError(f"there is no file {brief(name)}; expected a Python file with `fit`.")
+    module, colon, attribute = name.partition(":")
+    if colon and module.endswith(".py"):
+        what = f"model {name}: an estimator of a file is not supported"
+        raise UserError(
+            f"{what}; write {Path(module).stem}:{attribute}, and name its folder in PYTHONPATH."
+        )
     try:
         with redirect_stdout(sys.stderr):
             if model.module:

@@ -30,6 +30,8 @@ MIN_DOCUMENTS = 10
 #: Shares of a target's documents without a feature of the source from which a result is doubtful,
 #: and worthless.
 DOUBTFUL_UNRELATED, WORTHLESS_UNRELATED = 0.5, 0.9
+#: Share of a source's documents without a feature from which it is doubtful.
+EMPTY_SOURCE = 0.1
 #: Class shares are far from the source's if more than this part of the documents would need another
 #: class to have them.
 FAR = 0.25
@@ -51,6 +53,8 @@ FEATURES_REMEDY = (
     "characters), stop_words=none or another token_pattern"
 )
 
+
+EMPTY_REMEDY = f"remove empty texts, or {FEATURES_REMEDY}"
 
 #: No features with names are known.
 UNNAMED: Mapping[str, Separation] = MappingProxyType({})
@@ -74,6 +78,11 @@ def data_doubts(problem: Problem, separations: Mapping[str, Separation] = UNNAME
         for target in problem.targets
         for text, worthless in _feature_doubts(sp.csr_array(target.X), in_source)
     ]
+    for source in problem.sources:
+        n, empty = len(source.seen), int(np.sum(np.diff(sp.csr_array(source.X).indptr) == 0))
+        if empty >= EMPTY_SOURCE * n:
+            text = f"{empty} of {n} labelled documents have no feature and teach nothing"
+            doubts.append(Doubt(f"{text}; {EMPTY_REMEDY}", target=source.name))
     for target, found in separations.items():
         if found.suspicious:
             strip = " (--option html=strip removes HTML)" if found.has_html else ""
@@ -97,7 +106,7 @@ def _feature_doubts(X: sp.csr_array, in_source: np.ndarray) -> Iterator[tuple[st
     unrelated = int(np.sum(X @ in_source == 0)) if has_source else empty
     worthless = has_source and n >= MIN_DOCUMENTS and unrelated >= WORTHLESS_UNRELATED * n
     if empty:
-        text = f"{empty} of {n} documents have no feature left and are guesses; {FEATURES_REMEDY}"
+        text = f"{empty} of {n} documents have no feature left and are guesses; {EMPTY_REMEDY}"
         yield text, worthless and empty == unrelated
     if unrelated > empty:
         remedy = f"; {FEATURES_REMEDY}" if unrelated >= DOUBTFUL_UNRELATED * n else ""
@@ -188,7 +197,7 @@ def fit_doubts(
         if found.area >= DIFFERENT:
             # `data_doubts` names what separates suspicious ones.
             why = "the source differs, see what separates it" if found.suspicious else str(found)
-            text = f"{why}; this model does not transfer"
+            text = f"{why}; this model learns from the source alone"
             doubts.append(Doubt(text, target=target.name))
     width, peaks = (fit.diagnostics.get(name, 0) for name in ("share_width", "share_peaks"))
     if width > WIDE or peaks > 1:
@@ -268,7 +277,10 @@ def _decision_doubts(
     prior = params.get("prior", "source")
     has_prior = prior is not None and not isinstance(prior, str)
     if has_prior:
-        expected = np.asarray(prior) / np.sum(prior)
+        total = float(np.sum(prior))
+        expected = np.asarray(prior) / total
+        if min(prior) < 1 and abs(total - 1) > 0.01:
+            yield f"prior: the class shares sum to {total:g}, and are divided by it", False
     one_class = [*_one_class(decided, expected[decided[0]], f"class, {classes[decided[0]]}")]
     yield from one_class
     shares = np.bincount(decided, minlength=len(classes)) / len(decided)
@@ -288,6 +300,12 @@ def _decision_doubts(
         )
     if matched:
         return
+    if target.seen.any() and not has_prior:
+        whose, m = "the sample", counts.sum()
+        expected = counts / m
+        likely = (counts + 2) / (m + 4)  # Agresti and Coull, 1998
+        if (np.abs(shares - likely) <= 2 * np.sqrt(likely * (1 - likely) / (m + 4))).all():
+            return
     if np.abs(shares - expected).sum() / 2 > FAR:
         k = int(np.abs(shares - expected).argmax())
         text = f"{100 * shares[k]:.0f} % of the documents are {classes[k]}, "

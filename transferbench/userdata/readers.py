@@ -140,7 +140,8 @@ def read(path: Path, options: ReadOptions = ReadOptions(), labels: Labels = "non
         table = pd.DataFrame(index=range(len(names)))
     else:
         kinds = ", ".join([*TABLES, *MATRICES])
-        raise UserError(f"{path}: unknown kind of file; expected {kinds}.")
+        excel = " In Excel, save it as CSV UTF-8." if path.suffix.startswith(".xls") else ""
+        raise UserError(f"{path}: unknown kind of file; expected {kinds}.{excel}")
     if not names:
         raise UserError(f"{path}: there are no documents in it.")
     # pandas refuses bytes of a file name that are no text; they become escapes.
