@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from transferbench import experiments, models, settings
-from transferbench.cli import invoke
+from transferbench.cli import _runs, invoke
 from transferbench.runs import store
 
 SUITE = """\
@@ -164,7 +164,11 @@ def test_mistakes(call, suite, words, message):
     assert err.count("\n") == 1
 
 
-def test_a_model_of_which_every_run_fails_is_not_to_be_published(call, suite):
+def test_a_model_of_which_every_run_fails_is_not_to_be_published(call, suite, monkeypatch):
+    monkeypatch.setattr(_runs, "MAX_ALIKE", 1)
     (suite / "bad.py").write_text("def fit(problem):\n    raise ValueError\n")
-    code, out, _ = call("bench", "./bad.py", "--suite", "suite")
+    code, out, err = call("bench", "./bad.py", "--suite", "suite")
     assert (code, "Publish it" in out) == (1, False)
+    failed = [line for line in err.splitlines() if line.startswith("failed: ./bad.py")]
+    more = [line for line in err.splitlines() if line.startswith("more runs of ./bad.py fail")]
+    assert (len(failed), len(more)) == (1, 1)

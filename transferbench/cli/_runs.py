@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
@@ -28,6 +29,8 @@ Rerun = Literal["missing", "outdated", "all"]
 Device = Literal["cpu", "cuda"]
 #: Type of `--repeats`.
 REPEATS = Integer(1, 1000)
+#: Number of runs that fail in the same way and are printed.
+MAX_ALIKE = 3
 
 
 def seconds(text: str) -> float:
@@ -139,6 +142,7 @@ class Execution:
             for message in what:
                 say(f"{message}; --rerun missing keeps them", err=True)
         once = OncePrinter()
+        failures = Counter[tuple[str, str, str]]()
 
         def report(run: Run, record: Record) -> None:
             for doubt in record.doubts:
@@ -148,7 +152,11 @@ class Execution:
             if record.traceback and click.get_current_context().meta.get(DEBUG):
                 once.say(record.traceback.rstrip())
             if record.status not in ("done", "unavailable"):
-                say(f"{record.status}: {run}: {record.failure}.", err=True)
+                failures[kind := (run.model, record.status, record.failure)] += 1
+                if failures[kind] <= MAX_ALIKE:
+                    say(f"{record.status}: {run}: {record.failure}.", err=True)
+                else:
+                    once.say(f"more runs of {run.model} fail in this way: {record.failure}.")
             on_record(run, record)
 
         return runner.run(
