@@ -82,7 +82,7 @@ report: $(VENV)/.installed  ## Write every result as a page: results/report/inde
 	$(BIN)/transferbench report
 
 docs: $(DOCUMENTED)  ## Build the documentation site; a warning is an error.
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -E -W --keep-going -q -b html docs docs/_build/html
 
 reproduce-all: $(VENV)/.installed  ## Run every experiment anew, into reproduced/; goes on where it was stopped. REPEATS=1: a quick look.
 	$(BIN)/transferbench --results $(REPRODUCED) reproduce --all $(if $(REPEATS),--repeats $(REPEATS)) --jobs $(JOBS)

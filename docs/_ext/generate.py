@@ -87,7 +87,10 @@ class Cells(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return one table of the cells, which may be in several tables of the page."""
-        text = (RESULTS / self.arguments[0] / "table.md").read_text("utf-8")
+        name = self.arguments[0]
+        text = (RESULTS / name / "table.md").read_text("utf-8")
+        title = re.match(r"# [^:]+: (.*)", text)[1]
+        up = "../" * (1 + self.env.docname.count("/"))
         cells = {}
         for table in re.findall(r"(?m)^\| row .*\n(?:\|.*\n)+", text):
             heads, *lines = [re.split(r" *\| *", line[2:-2]) for line in table.splitlines()]
@@ -96,7 +99,9 @@ class Cells(SphinxDirective):
         rows, columns = (line.split("; ") for line in self.content)
         chosen = [["row", *columns], ["---", *["---:"] * len(columns)]]
         chosen += [[row, *(cells[row, column] for column in columns)] for row in rows]
-        return self.parse_text_to_nodes("\n".join(f"| {' | '.join(line)} |" for line in chosen))
+        lines = [f"| {' | '.join(line)} |" for line in chosen]
+        caption = f"*Rows of [{name}]({up}results/{name}/table.md): {title}*"
+        return self.parse_text_to_nodes("\n".join([caption, "", *lines]))
 
 
 class Topics(SphinxDirective):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pandas as pd
 import pytest
 from conftest import ROOT
 
@@ -57,3 +58,17 @@ def test_the_numbers_of_a_page_are_those_of_the_results(paper):
     assert f"y chance it would be {chance}." in bullets
     index = (PAPERS / "index.md").read_text(encoding="utf-8")
     assert f"| {equivalent} of {compared} ({chance}) |" in index
+
+
+def test_the_counts_of_the_third_reading_in_findings_follow_from_the_table():
+    text = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+    table = pd.read_csv(ROOT / "results" / "mrtl-table2" / "table.csv")
+    table = table[~table["row"].str.startswith("average")]
+    readings = [f"{name} PLSA" for name in ("MRTL", "DTL₀", "DTL₁", "TriTL₀", "TriTL₁")]
+    parts = [table[table["column"] == name] for name in (*readings, "TriTL₁ rows")]
+    for label, column, value in (
+        ("within the tolerance", "verdict", "within"),
+        ("equivalent", "equivalence", "equivalent"),
+    ):
+        counts = [int((part[column] == value).sum()) for part in parts]
+        assert f"| {label} | {' | '.join(map(str, counts))} |" in text

@@ -188,7 +188,7 @@ def closing(
         ]
         evidence, cell = largest[0]
         words = shlex.join([evidence.experiment.name, cell.row, cell.column])
-        yield f"`transferbench explain {words}` says why."
+        yield f"`transferbench explain {words}` shows what is known of it."
 
 
 def first_sentence(

@@ -251,6 +251,9 @@ def describe_cell(experiment: Experiment, cell: Cell) -> dict[str, str]:
     took += f", at most {max(peaks):.0f} MiB" if peaks else ""
     threads = dict.fromkeys(record.threads for record in cell.records if record.threads)
     took += "".join(f", {counted(n, 'thread')}" for n in threads)
+    codes = reported(cell, "code")
+    made_by = {record.equal_code for record in cell.records if record.code}
+    equal = " (proved to give equal results)" if len(codes) > 1 and len(made_by) == 1 else ""
     column = spec.columns.get(cell.column)
     days = sorted(record.finished[:10] for record in cell.records if record.finished)
     texts = {
@@ -269,7 +272,7 @@ def describe_cell(experiment: Experiment, cell: Cell) -> dict[str, str]:
         "note": column.note if column else "",
         "run on": " to ".join(dict.fromkeys(days[:1] + days[-1:])),
         "data": ", ".join(reported(cell, "data")),
-        "code": ", ".join(reported(cell, "code")),
+        "code": ", ".join(codes) + equal,
         "versions": "; ".join(reported(cell, "versions")),
     }
     return {name: text for name, text in texts.items() if text}

@@ -446,7 +446,7 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
     as_read = Table("as we read the papers", HEADS, *_body_and_foot(read, n))
     drawn = sum(len(frame) for frame in scatters(known).values())
     return [
-        words("short", written[n]),
+        words("short", written[n], read[n]),
         *([Picture(pictures.PAPERS, words("scatter", drawn))] if drawn else []),
         Table("How far the papers reproduce", SHORT_HEADS, rows[:n], rows[n:]),
         Section("How to read the table", [words("equivalence"), words("columns")], folded=True),
