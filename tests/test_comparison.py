@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from conftest import ROOT, make_problem
 
 from transferbench import artefacts, datasets, experiments
@@ -212,6 +213,32 @@ def test_the_regrets_are_those_of_the_experiments():
         gains = wide["consensus"] - wide["LR on all views"]
         by_corpus = gains.groupby("corpus").mean()
         assert (mean, worst) == pytest.approx((by_corpus.mean(), gains.min()), abs=1e-3)
+
+
+def test_given_class_shares_are_judged_on_the_sample_as_they_decide():
+    problem, truth = make_problem(documents=80)
+    drawn = replace(truth, scored=tuple(rows & (np.arange(80) % 2 == 0) for rows in truth.scored))
+    labelled = sample.with_sample(problem, drawn)
+    decided = {}
+    for prior in ("agreed", (0.97, 0.03)):
+        (plan,) = fits.plan_fits("transfer", ["consensus"], {"consensus": {"prior": prior}})
+        model = fits.fit_plan(labelled, plan, {})
+        scores = model.fits[0].held_out[-1][labelled.domains[-1].seen]
+        decided[prior] = np.mean(scores.argmax(axis=1) == 0)
+        told = [str(doubt) for doubt in model.doubts if "check the prior" in doubt.text]
+        assert len(told) == (prior != "agreed")
+    assert decided["agreed"] == pytest.approx(0.5, abs=0.2)
+    assert decided[0.97, 0.03] > 0.8
+
+
+def test_documents_without_features_do_not_count_in_the_shares():
+    problem, _ = make_problem(documents=40)
+    source, target = problem.domains
+    X = target.X.toarray()
+    X[:20] = 0
+    problem = replace(problem, domains=(source, replace(target, views=(sp.csr_array(X),))))
+    decided = np.eye(2)[np.r_[np.zeros(20, int), np.ones(20, int)]]
+    assert compare.decided_shares(problem, Fit((source.Y, decided)))["target-1"].tolist() == [0, 1]
 
 
 def test_no_evidence_is_quoted_for_other_parameters():

@@ -225,6 +225,14 @@ def labelled(call, folder, monkeypatch) -> list[dict[str, str]]:
     return [row for i, row in enumerate(full, start=1) if str(i) in {r["row"] for r in sample}]
 
 
+def test_blank_texts_are_not_drawn_to_be_labelled(call, folder):
+    rows = [(i, "" if i < 10 else f"a cat {i}", "") for i in range(20)]
+    write_csv(folder / "t.csv", rows, ("id", "text", "label"))
+    _, _, err = call("compare", *LABEL[:-1], "20")
+    assert "10 documents without a text cannot be drawn" in err
+    assert all(row["text"] for row in read_csv("label-these.csv"))
+
+
 def test_the_filled_in_sample_trains_and_chooses_the_model(call, folder, labelled):
     answer = compared(call, "-m", "lr", "--labels", "label-these.csv")
     lr, best = answer["results"]

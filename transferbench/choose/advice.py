@@ -30,11 +30,19 @@ from transferbench.choose.evidence import (
     REGRETS,
 )
 from transferbench.choose.fits import ComparedModel
-from transferbench.choose.sample import AHEAD, RESAMPLES, held_out, interval, judge
+from transferbench.choose.sample import (
+    AHEAD,
+    RESAMPLES,
+    held_out,
+    interval,
+    judge,
+    with_features,
+)
 from transferbench.measures import correct
 from transferbench.messages import short_label
 from transferbench.problem import Problem, Truth
-from transferbench.userdata.doubts import WEAK_AGREEMENT, WIDE
+from transferbench.userdata.doubts import UNNAMED, WEAK_AGREEMENT, WIDE
+from transferbench.userdata.separation import Separation
 
 #: How far to trust a recommendation; "none" recommends no model.
 Strength = Literal["strong", "weak", "none"]
@@ -71,9 +79,9 @@ class Choice:
     strength: Strength = "none"
 
 
-def no_recommendation(why: str) -> Choice:
-    """Return the choice that recommends no model, with the reason."""
-    return Choice(None, ("Recommended: no model.", f"Why: {why}.", LABEL), _evidence())
+def no_recommendation(why: str, remedy: str = LABEL) -> Choice:
+    """Return the choice that recommends no model, with the reason and the remedy."""
+    return Choice(None, ("Recommended: no model.", f"Why: {why}.", remedy), _evidence())
 
 
 #: No label-free criterion is validated for multi-label models.
@@ -87,7 +95,9 @@ NO_EVIDENCE = Choice(
 )
 
 
-def choose(problem: Problem, compared: ComparedModel) -> Choice:
+def choose(
+    problem: Problem, compared: ComparedModel, separations: Mapping[str, Separation] = UNNAMED
+) -> Choice:
     """Recommend a model without labels of the targets, strongly or weakly, or no model.
 
     Parameters
@@ -96,6 +106,8 @@ def choose(problem: Problem, compared: ComparedModel) -> Choice:
         The problem.
     compared
         The model that may be recommended, see `fits.recommended`.
+    separations
+        What separates targets from the source, see `separation.separations`.
     """
     name = compared.model
     if not compared.fits or compared.worthless:
@@ -103,6 +115,10 @@ def choose(problem: Problem, compared: ComparedModel) -> Choice:
         return no_recommendation(f"{name}: {why}")
     diagnostics = compared.fits[0].diagnostics
     outside = _outside(problem)
+    if strange := [target for target, found in separations.items() if found.suspicious]:
+        outside.append(
+            f"{', '.join(strange)} and the source differ as two languages, markup or signatures do"
+        )
     reasons = [*outside]
     defaults = parameters.resolve(models.load(name), {}, name)
     if changed := [key for key, value in compared.params.items() if value != defaults[key]]:
@@ -289,7 +305,7 @@ _HOW_EXPECTED = (
 def _outside(problem: Problem) -> list[str]:
     """Return the differences between the data and those of the evidence."""
     found = []
-    sizes = [len(domain.seen) for domain in problem.domains]
+    sizes = [int(with_features(domain).sum()) for domain in problem.domains]
     if min(sizes) < MIN_EVIDENCE or max(sizes) > MAX_EVIDENCE:
         size = min(sizes) if min(sizes) < MIN_EVIDENCE else max(sizes)
         known = f"the evidence has {MIN_EVIDENCE:,} to {MAX_EVIDENCE:,}"

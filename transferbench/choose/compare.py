@@ -24,7 +24,7 @@ from transferbench.choose.advice import (
     no_recommendation,
 )
 from transferbench.choose.fits import ComparedModel, FitPlan, fit_plan, recommended
-from transferbench.choose.sample import held_out, sample_of, without_sample
+from transferbench.choose.sample import held_out, sample_of, with_features, without_sample
 from transferbench.core.priors import labelled_shares
 from transferbench.errors import Doubt, UserError
 from transferbench.measures import ALL, THRESHOLD, correct, evaluate
@@ -143,11 +143,11 @@ def compare(
     choice = NO_EVIDENCE if problem.family == "multilabel" else Choice(None, ())
     best = recommended(problem.family)
     if worthless and best in fitted:
-        choice = no_recommendation("; ".join(worthless))
+        choice = no_recommendation("; ".join(worthless), "Labels do not help here; give others.")
     elif sample and crossed:
         choice = choose_by_sample(whole or problem, fitted, sample)
     elif best and best in fitted and not sample:
-        choice = choose(whole or problem, fitted[best])
+        choice = choose(whole or problem, fitted[best], separations)
     return Comparison(problem, fitted, doubts, choice, separations)
 
 
@@ -169,7 +169,8 @@ def results_table(compared: Comparison, truth: Truth | None = None) -> DataFrame
         seeds, in these columns:
 
         - target, model, recommended, seconds of a fit, and the number of documents.
-        - share CLASS: share of the class among the decisions, if documents have one label.
+        - share CLASS: share of the class among the decisions on documents with a feature, if
+          documents have one label.
         - labels, none: mean number of labels, and share of documents without any, if documents have
           several labels.
         - scored: number of documents with a label. This column and the next ones are present only
@@ -209,7 +210,8 @@ def results_table(compared: Comparison, truth: Truth | None = None) -> DataFrame
                 "documents": sum(len(domains[i].seen) for i in indices),
             }
             if scores and target != ALL:
-                row |= _decisions(compared.problem, scores)
+                known = with_features(domains[indices[0]])
+                row |= _decisions(compared.problem, [S[known] for S in scores])
             if any(scored):
                 row["scored"] = n_scored
             if truth and n_scored and scores:
@@ -252,7 +254,10 @@ def _decisions(problem: Problem, scores: Sequence[np.ndarray]) -> dict[str, floa
 
 
 def decided_shares(problem: Problem, fit: Fit) -> dict[str, np.ndarray]:
-    """Return the shares (c,) of the classes among the decisions, by target."""
+    """Return the shares (c,) of the classes among the decisions, by target.
+
+    Documents without any feature do not count, because their decisions are guesses.
+    """
     shares = {}
     targets = problem.targets
     for target, scores in zip(targets, fit.scores[-len(targets) :], strict=True):
@@ -260,7 +265,7 @@ def decided_shares(problem: Problem, fit: Fit) -> dict[str, np.ndarray]:
             decided = scores >= THRESHOLD
         else:
             decided = scores.argmax(axis=1)[:, None] == np.arange(scores.shape[1])
-        shares[target.name] = decided.mean(axis=0)
+        shares[target.name] = decided[with_features(target)].mean(axis=0)
     return shares
 
 

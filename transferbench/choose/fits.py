@@ -117,6 +117,9 @@ def plan_fits(
     repeats = parameters.convert(repeats, Count, "repeats")
     for name in params:
         if name not in names:
+            if name in models.registry():
+                listed = ", ".join(names)
+                raise UserError(f"{name} is not among the models ({listed}); add -m {name}.")
             raise unknown("compared model", name, names)
     plans = []
     for name in names:
@@ -249,7 +252,9 @@ def fit_plan(
                 printed.extend(texts)
                 return fit
 
-            fit = cross_fit(seen, fit_one) if crossed else fit_one(seen)
+            # Its own held-out scores are those of the stack, without shares that are given.
+            anew = planned.model == RECOMMENDED and planned.params["prior"] != "agreed"
+            fit = cross_fit(seen, fit_one, anew=anew) if crossed else fit_one(seen)
             seconds.append(costs[0])  # without the folds
             if problem.family == "transfer":
                 if fit.columns == "classes":

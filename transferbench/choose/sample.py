@@ -16,12 +16,13 @@ from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
+import scipy.sparse as sp
 
 from transferbench.core.documents import label_folds
 from transferbench.data.problems import weighted
 from transferbench.errors import UserError
 from transferbench.measures import correct
-from transferbench.problem import Fit, Problem, Truth
+from transferbench.problem import Domain, Fit, Problem, Truth
 
 #: A labelled document of a target counts in training as so many of a source.
 LABEL_WEIGHT = 10.0
@@ -96,7 +97,7 @@ def _is_sampled(seen: np.ndarray) -> bool:
     return bool(seen.any() and not seen.all())
 
 
-def cross_fit(problem: Problem, fit: Callable[[Problem], Fit]) -> Fit:
+def cross_fit(problem: Problem, fit: Callable[[Problem], Fit], *, anew: bool = False) -> Fit:
     """Fit, and fill `Fit.held_out` by hiding five folds of the targets' labels in turn.
 
     Parameters
@@ -105,9 +106,11 @@ def cross_fit(problem: Problem, fit: Callable[[Problem], Fit]) -> Fit:
         A transfer problem. If no document of a target is labelled, nothing is held out.
     fit
         The model. If it fills `held_out` itself, its fit is returned as it is.
+    anew
+        True to fit the folds in any case.
     """
     whole = fit(problem)
-    if sample_of(problem) is None or whole.held_out:
+    if sample_of(problem) is None or (whole.held_out and not anew):
         return whole
     folds = {
         i: (np.flatnonzero(domain.seen), label_folds(domain))
@@ -241,6 +244,13 @@ def interval(right: float, m: int, rest: int) -> tuple[float, float]:
     else:
         low, high = betabinom.ppf(ends, max(rest, 1), a, b) / max(rest, 1)
     return float(low), float(high)
+
+
+def with_features(domain: Domain) -> np.ndarray:
+    """Return True for each document (n,) with a feature; for all documents if none has one."""
+    counts = sum(np.diff(sp.csr_array(view).indptr) for view in domain.views)
+    known = np.asarray(counts > 0)
+    return known if known.any() else np.ones_like(known)
 
 
 def wilson(share: float, n: float) -> tuple[float, float]:

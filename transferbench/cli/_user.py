@@ -175,9 +175,13 @@ class UserData(ReadOptions, FileOptions):
         )  # fmt: skip
         _print_used(session)
         if self.label_sample:
+            from transferbench.userdata.predictions import blank_texts
+
             count = session.write_sample(self.sample_file, self.label_sample, self.label, self.seed)
             what = f"{counted(count, 'document')} to label; fill in the column {self.label}"
             echo(f"{self.sample_file}: {what}, then give --labels {self.sample_file}", err=True)
+            if blank := sum(sum(blank_texts(documents)) for documents in session.targets):
+                echo(f"{counted(blank, 'document')} without a text cannot be drawn", err=True)
         return session
 
     def check_outputs(self, out: Path | None = None, html: Path | None = None) -> None:

@@ -22,11 +22,11 @@ from transferbench.cli._options import (
     task,
     task_names,
 )
-from transferbench.cli._terminal import echo, echo_json
+from transferbench.cli._terminal import echo, echo_json, echo_sentences
 from transferbench.cli._user import check_outputs
 from transferbench.errors import UserError
 from transferbench.files import user_path
-from transferbench.messages import no_formula, short_label
+from transferbench.messages import counted, no_formula, short_label
 from transferbench.settings import Settings
 from transferbench.userdata.documents import ReadOptions, find_domains
 
@@ -41,6 +41,10 @@ LARGEST = 10
 WIDTH = 100
 #: Effective number of topics below which one of them holds nearly everything.
 COLLAPSED = 1.5
+#: Diversity below which topics have nearly the same words.
+ALIKE = 0.1
+#: Smaller shares are not printed.
+LEAST_SHARE = 0.0005
 #: Shares of more classes than this are not printed, only the largest one.
 FEW_CLASSES = 4
 
@@ -155,13 +159,14 @@ def command(
     else:
         _print(found, describe, most, documents)
     for domain, of_domain in found.topics.items():
-        if len(of_domain) > 2 and found.effective(domain) < COLLAPSED:
-            remedy = "a smaller lam (--set) or dtl" if model == "gcmf" else "dtl"
-            echo(
-                f"warning: {domain}: one topic holds {100 * of_domain[0].share:.0f} % of all "
-                f"entries; {remedy} may divide them more.",
-                err=True,
-            )
+        why = ""
+        if found.effective(domain) < COLLAPSED:
+            why = f"one topic holds {100 * of_domain[0].share:.0f} % of all entries"
+        elif found.diversity(domain) < ALIKE:
+            why = f"the topics have nearly the same words (diversity {found.diversity(domain):.2f})"
+        if why and len(of_domain) > 2:
+            remedy = "--set lam=0.01, or another model such as dtl" if model == "gcmf" else "dtl"
+            echo(f"warning: {domain}: {why}; try {remedy}.", err=True)
     for path in filter(None, (csv, html)):
         echo(path, err=as_json)
 
@@ -254,7 +259,7 @@ def _print(found: Topics, describe: Describe, most: int, documents: int) -> None
         few = len(found.classes) <= FEW_CLASSES
         kind = "cluster" if found.columns == "clusters" else "class"
         class_head = "/".join(map(short_label, found.classes)) if few and kind == "class" else kind
-        shown = topics[:most]
+        shown = [topic for topic in topics[:most] if topic.share >= LEAST_SHARE]
         heads = ["topic", "share %", "documents %", class_head, "NPMI"]
         rows = [
             [
@@ -278,9 +283,14 @@ def _print(found: Topics, describe: Describe, most: int, documents: int) -> None
             for document in topic.typical[:documents]:
                 line_of = ": ".join(filter(None, describe(domain, document)))
                 echo(f"    {textwrap.shorten(line_of, WIDTH - 4)}")
-        if len(topics) > most:
-            echo(f"… and {len(topics) - most} smaller topics (--topics {len(topics)})")
+        if hidden := len(topics) - len(shown):
+            echo(f"… and {counted(hidden, 'smaller topic')} (--csv writes all)")
         echo()
+    echo_sentences(
+        "share: the topic's part of all entries; documents: the part of which it is the largest "
+        "topic; NPMI: the coherence of the words, 0 is chance and 1 is always together."
+    )
+    echo()
 
 
 def _classes(topic: Topic, found: Topics) -> str:

@@ -78,6 +78,13 @@ def data_doubts(problem: Problem, separations: Mapping[str, Separation] = UNNAME
         for target in problem.targets
         for text, worthless in _feature_doubts(sp.csr_array(target.X), in_source)
     ]
+    labelled = [domain.Y[domain.seen] for domain in problem.domains]
+    counts = np.concatenate(labelled).sum(axis=0)
+    if rare := [name for name, n in zip(problem.classes, counts, strict=True) if 0 < n < 3]:
+        named = ", ".join(repr(short_label(name)) for name in rare[:3])
+        text = f"fewer than 3 labelled documents are {named}{', …' * (len(rare) > 3)}"
+        if problem.family == "transfer" and len(labelled[0]) >= MIN_DOCUMENTS:
+            doubts.append(Doubt(f"{text}; correct or remove these labels"))
     for source in problem.sources:
         n, empty = len(source.seen), int(np.sum(np.diff(sp.csr_array(source.X).indptr) == 0))
         if empty >= EMPTY_SOURCE * n:
@@ -224,6 +231,22 @@ def _label_doubts(scores: np.ndarray) -> Iterator[tuple[str, bool]]:
         yield f"{never} of {decided.shape[1]} labels are given to no document", False
 
 
+def _far_from_sample(shares: np.ndarray, counts: np.ndarray) -> int | None:
+    """Return the class whose share is farthest outside its interval by a sample, None if none is.
+
+    Parameters
+    ----------
+    shares
+        (c,) class shares.
+    counts
+        (c,) number of labelled documents of each class.
+    """
+    m = counts.sum()
+    likely = (counts + 2) / (m + 4)  # Agresti and Coull, 1998
+    excess = np.abs(shares - likely) - 2 * np.sqrt(likely * (1 - likely) / (m + 4))
+    return int(excess.argmax()) if excess.max() > 0 else None
+
+
 def _one_class(decided: np.ndarray, share: float, group: str) -> Iterator[tuple[str, bool]]:
     """Yield a doubt if all decisions are equal.
 
@@ -281,6 +304,12 @@ def _decision_doubts(
         expected = np.asarray(prior) / total
         if min(prior) < 1 and abs(total - 1) > 0.01:
             yield f"prior: the class shares sum to {total:g}, and are divided by it", False
+        if target.seen.any() and (found := _far_from_sample(expected, counts)) is not None:
+            yield (
+                f"{100 * expected[found]:.0f} % of the documents are given as {classes[found]}, "
+                f"but {counts[found]:.0f} of {counts.sum():.0f} labelled ones are; check the prior",
+                False,
+            )
     one_class = [*_one_class(decided, expected[decided[0]], f"class, {classes[decided[0]]}")]
     yield from one_class
     shares = np.bincount(decided, minlength=len(classes)) / len(decided)
@@ -301,10 +330,8 @@ def _decision_doubts(
     if matched:
         return
     if target.seen.any() and not has_prior:
-        whose, m = "the sample", counts.sum()
-        expected = counts / m
-        likely = (counts + 2) / (m + 4)  # Agresti and Coull, 1998
-        if (np.abs(shares - likely) <= 2 * np.sqrt(likely * (1 - likely) / (m + 4))).all():
+        whose, expected = "the sample", counts / counts.sum()
+        if _far_from_sample(shares, counts) is None:
             return
     if np.abs(shares - expected).sum() / 2 > FAR:
         k = int(np.abs(shares - expected).argmax())
@@ -313,5 +340,6 @@ def _decision_doubts(
             text += f"{100 * expected[k]:.0f} % are given; check the order of the shares"
         else:
             text += f"{100 * expected[k]:.0f} % of {whose}"
-            text += "; if you know better: --set prior=…" if "prior" in params else ""
+            if "prior" in params:
+                text += f"; if you know better: --set prior=…, in the order {', '.join(classes)}"
         yield text, False

@@ -176,10 +176,17 @@ def _with_file_and_row(table: pd.DataFrame) -> pd.DataFrame:
     return table.drop(columns=["file", "row"], errors="ignore").reset_index()
 
 
+def blank_texts(documents: Documents) -> list[bool]:
+    """Return True for each document without a text; matrices have none."""
+    if documents.kind != "texts":
+        return [False] * len(documents)
+    return [not str(text).strip() for text in documents.content]
+
+
 def sample(targets: Sequence[Documents], count: int, label: str, seed: int = 0) -> pd.DataFrame:
     """Return rows to label, drawn at random, in the order of the files.
 
-    With the same seed, a larger sample has all rows of a smaller one.
+    With the same seed, a larger sample has all rows of a smaller one. Blank texts are not drawn.
 
     Parameters
     ----------
@@ -200,9 +207,9 @@ def sample(targets: Sequence[Documents], count: int, label: str, seed: int = 0) 
     table = pd.concat([documents.table for documents in targets])
     order = list(range(len(table)))
     random.Random(seed).shuffle(order)
-    rows = _with_file_and_row(table.iloc[sorted(order[:count])]).drop(
-        columns=label, errors="ignore"
-    )
+    blank = [is_blank for documents in targets for is_blank in blank_texts(documents)]
+    drawn = [row for row in order if not blank[row]][:count]
+    rows = _with_file_and_row(table.iloc[sorted(drawn)]).drop(columns=label, errors="ignore")
     rows = rows.apply(lambda cells: pd.Series([*map(no_formula, cells)], dtype=object))
     return rows.assign(**{label: ""})
 
