@@ -143,7 +143,9 @@ def compare(
     choice = NO_EVIDENCE if problem.family == "multilabel" else Choice(None, ())
     best = recommended(problem.family)
     if worthless and best in fitted:
-        choice = no_recommendation("; ".join(worthless), "Labels do not help here; give others.")
+        choice = no_recommendation(
+            "; ".join(worthless), "Give other documents; labels do not help here."
+        )
     elif sample and crossed:
         choice = choose_by_sample(whole or problem, fitted, sample)
     elif best and best in fitted and not sample:

@@ -27,7 +27,7 @@ TRAINED = (
 )
 #: Meaning of the table's columns by family; {} stands for the classes.
 LEGEND = {
-    "transfer": "; *: recommended; shares: {} among the decisions",
+    "transfer": "; shares: {} among the decisions",
     "multilabel": "; labels: mean number of a document; none: documents without any label",
     "clustering": "",
 }
@@ -66,6 +66,8 @@ def legend(table: DataFrame, problem: Problem) -> str:
     few = len(problem.classes) <= FEW_CLASSES
     classes = "/".join(map(short_label, problem.classes)) if few else "least and largest class"
     text = f"s is in seconds, the rest in per cent{LEGEND[problem.family].format(classes)}"
+    if table["recommended"].any():
+        text += "; *: recommended"
     if any(name.startswith("recall ") for name in table):
         text += "; recall: the part of each class that is found"
     if "ahead" in table:
