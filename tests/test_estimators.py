@@ -252,6 +252,17 @@ def test_a_pipeline_passes_labels_and_weights_and_the_split_scores_others():
     assert scores == pytest.approx([np.mean(alone.transduction_[rows] == y[rows])])
 
 
+def test_worthless_labels_are_warned_of():
+    X, y, domain = stacked(*make_problem())
+    X = X.tolil()
+    X[domain < 0] = 0
+    with pytest.warns(
+        UserWarning, match="the labels are worthless: -2: 40 of 40 documents"
+    ) as seen:
+        TransferClassifier("lr").fit(X.tocsr(), y, domain)
+    assert seen[0].filename == __file__
+
+
 def test_without_a_target_no_model_is_fitted(monkeypatch):
     from transferbench import api
 

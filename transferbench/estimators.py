@@ -46,7 +46,9 @@ from transferbench.data import sentences
 from transferbench.measures import THRESHOLD, normalize_scores
 from transferbench.messages import counted
 from transferbench.problem import Domain, Family, Fit, Problem, canonical
+from transferbench.userdata.doubts import data_doubts, fit_doubts
 from transferbench.userdata.multilabel import fit_in_tasks
+from transferbench.userdata.separation import Separation
 from transferbench.userdata.vectors import embeddings
 
 #: skada's values: the label of an unlabelled document, the domain of a source.
@@ -496,13 +498,20 @@ class TransferClassifier(TransductiveClassifier):
         With a labelled sample and the model consensus, fit the model that the sample chooses.
         """
         if self.model != RECOMMENDED or sample_of(problem) is None:
-            return super()._fit_problem(problem)
+            fit = super()._fit_problem(problem)
+            # As `compare` does; no classifier needs to be trained to find worthless results.
+            known = {target.name: Separation(0.0) for target in problem.targets}
+            doubts = fit_doubts(self.model, problem, self._params, fit, known)
+            for doubt in (*data_doubts(problem), *doubts):
+                if doubt.worthless:
+                    warnings.warn(f"the labels are worthless: {doubt}", stacklevel=4)
+            return fit
         names = model_names("transfer", (REFERENCE["transfer"],))
         plans = plan_fits("transfer", names, {RECOMMENDED: self._params}, seed=self._seed())
         compared = Session(problem, plans).compare(untrained=False)
         choice = compared.choice
         if choice.model is None:
-            raise ValueError("no model can be used on these documents")
+            raise ValueError(f"no model can be used on these documents. {choice.sentences[1]}")
         self.chosen_, self.expected_accuracy_ = choice.model, choice.accuracy
         return compared.models[choice.model].fits[0]
 
