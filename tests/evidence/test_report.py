@@ -193,8 +193,8 @@ def test_a_cell_opens_and_closes(look, small):
     dialog = page.get_by_role("dialog", name="gtl-table3: GCMF, comp vs rec")
     said = dialog.inner_text()
     for text in (
-        "transferbench run gtl/comp-vs-rec-bydate --model gcmf --repeats 5",
-        "4: 97.9", "5a6238a02d162fd1", "scikit-learn", "5 of 5 runs", "MiB",
+        "transferbench run gtl/comp-vs-rec-bydate --model gcmf --repeats 10",
+        "4: 97.9", "5a6238a02d162fd1", "scikit-learn", "10 of 10 runs", "MiB",
     ):  # fmt: skip
         assert text in said
     page.keyboard.press("Escape")

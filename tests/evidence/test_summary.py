@@ -109,7 +109,7 @@ def test_results_add_up_and_the_short_table_is_of_the_papers_as_written(known):
     assert picture.file == pictures.PAPERS
     total = sum(len(frame) for frame in summary.scatters(known).values())
     assert f"for {total} numbers" in picture.words
-    assert f"of {total} printed numbers are equivalent" in sentence
+    assert sentence.startswith(f"We compare {total} printed numbers with ours: ")
     lines = [[*section.blocks[1].rows, *section.blocks[1].foot] for section in (written, read)]
     of_signs = [*signs.blocks[1].rows, *signs.blocks[1].foot]
     shown = [*short.rows, *short.foot]
