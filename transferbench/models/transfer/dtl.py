@@ -82,11 +82,11 @@ def fit(
     start
         V starts at the probabilities or at the decisions of that regression.
     start_features
-        Start of U and U_τ: topics of PLSA, or random values; see the module's docstring.
+        Start of U and U_τ: topics of PLSA, or random values; see above.
     normalize_U
         The columns or the rows of U and U_τ sum to one.
     normalize_at
-        When U and V are normalised; see the module's docstring.
+        When U and V are normalised; see above.
     pool_tasks
         Fit all targets at once; otherwise fit each target alone with the sources.
     prior

@@ -103,7 +103,7 @@ def fit(
     normalize
         The columns (eq. 7) or the rows of V sum to one.
     normalize_at
-        When V is normalised; see the module's docstring.
+        When V is normalised; see above.
     neighbours
         Search the p nearest in the domain, or in all domains; only those in the domain count.
     search

@@ -84,7 +84,7 @@ def fit(
     normalize_U
         The columns or the rows of every U sum to one.
     normalize_at
-        When U and V are normalised; see the module's docstring.
+        When U and V are normalised; see above.
     max_iter
         Number of iterations.
     C
@@ -92,7 +92,7 @@ def fit(
     start
         V starts at the probabilities or at the decisions of that regression.
     start_features
-        Start of every U: topics of PLSA, or random values; see the module's docstring.
+        Start of every U: topics of PLSA, or random values; see above.
     prior
         Shares of the classes in the targets; see `class_priors`.
     dtype

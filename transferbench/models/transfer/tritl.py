@@ -90,7 +90,7 @@ def fit(
         Start of F in the alternating form: topics of PLSA, or random values; see the module's
         docstring. The authors' form has its own start.
     form
-        Scale of X, start and order of updates; see the module's docstring.
+        Scale of X, start and order of updates; see above.
     normalize_F
         The columns or the rows of every F sum to one.
     normalize_at
