@@ -248,6 +248,12 @@ def test_the_command_prints_a_task_and_files_and_writes_csv_and_json(call, tmp_p
     code, out, _ = call("topics", "cocc", *files, "--documents", "1")
     assert code == 0
     assert re.search(r"^    t\.csv, row \d+: ", out, re.MULTILINE)
+    by_document = tmp_path / "documents.csv"
+    assert call("topics", "cocc", *files, "--by-document", str(by_document))[0] == 0
+    found = pd.read_csv(by_document)
+    assert found["document"].tolist()[:2] == ["t.csv, row 1", "t.csv, row 2"]
+    assert len(found) == 60
+    assert found["share"].between(0, 1).all()
     code, out, _ = call("topics", "nmf", *files, "--csv", str(table))
     assert (code, out.splitlines()[2].split()[5]) == (0, "cluster")
     assert {"cluster 1", "cluster 2"} <= set(pd.read_csv(table))

@@ -14,7 +14,7 @@ a topic is described by its parts of the entries; see `core.dual_plsa.expected_c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import isnan, log, nan
 from statistics import fmean
@@ -94,11 +94,15 @@ class Topics:
         domain without any topic.
     columns
         "clusters" if the classes are clusters, see `Fit.columns`.
+    largest
+        Name of the largest topic of each document and its share of the document, by domain. It is
+        "" and 0 for a document without any word of a topic.
     """
 
     classes: tuple[str, ...]
     topics: dict[str, tuple[Topic, ...]]
     columns: Literal["classes", "clusters"] = "classes"
+    largest: dict[str, tuple[tuple[str, float], ...]] = field(default_factory=dict)
 
     def coherence(self, domain: str) -> float:
         """Return the mean coherence of a domain's topics of two words or more, NaN without any."""
@@ -143,6 +147,19 @@ class Topics:
             for topics in self.topics.values()
             for topic in topics
         )
+
+    def documents_frame(self) -> DataFrame:
+        """Return a row for each document: its largest topic, the topic's share and first words."""
+        import pandas as pd
+
+        rows = []
+        for domain, documents in self.largest.items():
+            words = {topic.name: " ".join(topic.words[:3]) for topic in self.topics[domain]}
+            rows += [
+                (domain, i, name, share, words.get(name, ""))
+                for i, (name, share) in enumerate(documents)
+            ]
+        return pd.DataFrame(rows, columns=["domain", "row", "topic", "share", "words"])
 
 
 def coherence_text(coherence: float) -> str:
@@ -199,17 +216,19 @@ def topics_of(
         for domain, V, clusters in zip(problem.domains, fit.scores, fit.factors, strict=True)
         if clusters
     }
-    found = {domain: of_domain for domain, of_domain in found.items() if of_domain}
+    found = {domain: of_domain for domain, of_domain in found.items() if of_domain[0]}
     if not found:
         raise ValueError("no document has any word of a cluster, so there are no topics")
-    return Topics(tuple(classes), found, fit.columns)
+    by_domain = {domain: of_domain[0] for domain, of_domain in found.items()}
+    largest = {domain: of_domain[1] for domain, of_domain in found.items()}
+    return Topics(tuple(classes), by_domain, fit.columns, largest)
 
 
 def _of_domain(
     domain: Domain, V: np.ndarray, clusters: Sequence[FeatureClusters], names: np.ndarray,
     words: int, typical: int, relevance: float,
-) -> tuple[Topic, ...]:  # fmt: skip
-    """Return the topics of a domain, the largest first."""
+) -> tuple[tuple[Topic, ...], tuple[tuple[str, float], ...]]:  # fmt: skip
+    """Return the topics of a domain, the largest first, and the largest one of each document."""
     X = sp.csr_array(domain.X, dtype=np.float64)
     U = np.hstack([part.U for part in clusters]).astype(np.float64)
     H = np.vstack([part.H for part in clusters]).astype(np.float64)
@@ -252,7 +271,10 @@ def _of_domain(
                 tuple(np.argsort(-shares[:, j], kind="stable")[:typical].tolist()),
             )
         )
-    return tuple(topics)
+    best = of_documents.argmax(axis=1)
+    parts = of_documents[np.arange(len(best)), best] / np.maximum(size, TINY)
+    named = ((labels[j] if part else "", float(part)) for j, part in zip(best, parts, strict=True))
+    return tuple(topics), tuple(named)
 
 
 def _coherence(occurs: sp.csc_array) -> float:

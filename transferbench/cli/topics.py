@@ -95,13 +95,17 @@ class Files(ReadOptions):
 )  # fmt: skip
 @click.option("--csv", "csv", type=click.Path(path_type=Path), help="Write all topics as CSV.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write all topics as a page.")
+@click.option(
+    "--by-document", type=click.Path(path_type=Path),
+    help="Write the largest topic of each document as CSV.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
 @passing("files", Files)
 @click.pass_obj
 def command(
     settings: Settings, model: str, name: str | None, assignments: tuple[str, ...], seed: int,
     words: int, most: int, documents: int, relevance: float, csv: Path | None, html: Path | None,
-    as_json: bool, files: Files,
+    by_document: Path | None, as_json: bool, files: Files,
 ) -> None:  # fmt: skip
     """Print the topics of a model: the words, classes and documents of its feature clusters.
 
@@ -125,8 +129,8 @@ def command(
     if is_ours and model not in models.WITH_TOPICS:
         expected = ", ".join(models.WITH_TOPICS)
         raise UserError(f"{model} has no feature clusters; expected {expected}.")
-    csv, html = (path and user_path(path) for path in (csv, html))
-    _check_outputs(name, csv, html, files)
+    csv, html, by_document = (path and user_path(path) for path in (csv, html, by_document))
+    _check_outputs(name, csv, html, by_document, files)
     fit, problem, describe = _fitted(model, name, assignments, seed, files, settings)
     try:
         found = topics.topics_of(
@@ -138,6 +142,15 @@ def command(
         from transferbench.files import write_text
 
         write_text(csv, found.to_frame().map(no_formula).to_csv(index=False, float_format="%.4g"))
+    if by_document:
+        from transferbench.files import write_text
+
+        table = found.documents_frame()
+        places = [
+            describe(domain, row)[0] for domain, row in zip(table.domain, table.row, strict=True)
+        ]
+        table = table.assign(row=places).rename(columns={"row": "document"}).map(no_formula)
+        write_text(by_document, table.to_csv(index=False, float_format="%.4g"))
     if html:
         from transferbench import comparison_page
 
@@ -167,11 +180,13 @@ def command(
         if why and len(of_domain) > 2:
             remedy = "--set lam=0.01, or another model such as dtl" if model == "gcmf" else "dtl"
             echo(f"warning: {domain}: {why}; try {remedy}.", err=True)
-    for path in filter(None, (csv, html)):
+    for path in filter(None, (csv, html, by_document)):
         echo(path, err=as_json)
 
 
-def _check_outputs(name: str | None, csv: Path | None, html: Path | None, files: Files) -> None:
+def _check_outputs(
+    name: str | None, csv: Path | None, html: Path | None, by_document: Path | None, files: Files
+) -> None:
     """Check the outputs against the files of the user that are read, see `check_outputs`."""
     from transferbench import datasets, tasks
 
@@ -180,7 +195,11 @@ def _check_outputs(name: str | None, csv: Path | None, html: Path | None, files:
     inputs += map(user_path, files.vectors)
     if name and (users := tasks.users_path(value := tasks.Task.parse(task(name)))):
         inputs += datasets.tasks()[value.base].user_files(user_path(users))
-    outputs = ("--csv", csv, (".csv",)), ("--html", html, (".html", ".htm"))
+    outputs = (
+        ("--csv", csv, (".csv",)),
+        ("--by-document", by_document, (".csv",)),
+        ("--html", html, (".html", ".htm")),
+    )
     check_outputs([(flag, path, suffixes) for flag, path, suffixes in outputs if path], inputs)
 
 
