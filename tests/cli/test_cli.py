@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -83,6 +84,16 @@ def test_our_own_failure_is_one_line_and_exit_code_1(call, monkeypatch):
     code, _, err = call("list")
     assert code == 1
     assert err == "Failure in transferbench: RuntimeError: two lines (--debug shows where)\n"
+
+
+def test_an_interrupted_import_of_a_library_is_an_interrupt(call, monkeypatch):
+    """Libraries in C make an ImportError of a KeyboardInterrupt while they are imported."""
+
+    def interrupted(*arguments, **options):
+        raise ImportError("initialization failed") from KeyboardInterrupt(signal.SIGTERM)
+
+    monkeypatch.setattr(models, "registry", interrupted)
+    assert call("list", "models") == (143, "", "Interrupted.\n")
 
 
 def test_fetch_dry_run_shows_size_source_and_destination(home, capfd):

@@ -139,6 +139,9 @@ def _describe(error: BaseException) -> tuple[str, int]:
             context = getattr(error, "ctx", None)
             usage = f" See `{context.command_path} --help`." if context else ""
             return f"Error: {error.format_message()}{usage}", 2
+        case ImportError(__cause__=KeyboardInterrupt() as cause):
+            # A library in C that was interrupted while it was imported.
+            return _describe(cause)
         case KeyboardInterrupt() | click.Abort():
             return "Interrupted.", 128 + (error.args or (signal.SIGINT,))[0]
         case MemoryError():
