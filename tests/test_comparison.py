@@ -225,8 +225,8 @@ def test_given_class_shares_are_judged_on_the_sample_as_they_decide():
         model = fits.fit_plan(labelled, plan, {})
         scores = model.fits[0].held_out[-1][labelled.domains[-1].seen]
         decided[prior] = np.mean(scores.argmax(axis=1) == 0)
-        told = [str(doubt) for doubt in model.doubts if "check the prior" in doubt.text]
-        assert len(told) == (prior != "agreed")
+        warned = [str(doubt) for doubt in model.doubts if "check the prior" in doubt.text]
+        assert len(warned) == (prior != "agreed")
     assert decided["agreed"] == pytest.approx(0.5, abs=0.2)
     assert decided[0.97, 0.03] > 0.8
 

@@ -246,7 +246,7 @@ def test_a_pipeline_passes_labels_and_weights_and_the_split_scores_others():
         np.testing.assert_array_equal(fitted[-1].transduction_, alone.transduction_)
         ((_, rows),) = TransductiveSplit().split(X, y, **dict([*routed.items()][:2]))
         assert not drawn[rows].any()
-        # Before scikit-learn 1.8 a Pipeline refuses weights that it is not told to score with.
+        # Before scikit-learn 1.8 a Pipeline refuses weights that its score does not request.
         pipeline.set_score_request(sample_weight=True)
         scores = cross_val_score(pipeline, X, y, cv=TransductiveSplit(), params=routed)
     assert scores == pytest.approx([np.mean(alone.transduction_[rows] == y[rows])])

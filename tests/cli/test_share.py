@@ -115,6 +115,11 @@ def test_a_report_goes_where_it_is_told_and_replaces_no_page_of_others(call, mad
 def test_a_report_replaces_no_file_that_is_of_no_report(call, home, made, monkeypatch):
     monkeypatch.setenv("HOME", str(made))
     (made / "noted").mkdir()
+    old = "<footer><p>Written by <code>transferbench report</code> from the runs of version 1"
+    (home.results / "report").mkdir()
+    (home.results / "report" / "index.html").write_text(old)
+    assert call("report")[0] == 0
+    assert "Plain" in (home.results / "report" / "index.html").read_text("utf-8")
     (made / "noted" / "plain.html").write_text("my notes")
     code, _, err = call("report", "--out", "~/noted")
     assert (code, err.count("\n"), "its plain.html is of no report" in err) == (2, 1, True)

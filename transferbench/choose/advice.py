@@ -33,6 +33,7 @@ from transferbench.choose.fits import ComparedModel
 from transferbench.choose.sample import (
     AHEAD,
     RESAMPLES,
+    SampleResult,
     held_out,
     interval,
     judge,
@@ -192,8 +193,7 @@ def choose_by_sample(
     judged = judge({name: compared[name].fits[0] for name in names}, sample, RECOMMENDED)
     (best, right), *others = judged.right.items()
     m = judged.documents
-    n = sum(len(rows) for rows in sample.scored if rows.any())
-    low, high = interval(m * judged.accuracy, m, n - m)
+    low, high = _interval(judged, sample)
     why = f"it is right on {right} of {m} labelled documents that were held out"
     if others:
         counts = ", ".join(f"{name} {count}" for name, count in others)
@@ -224,25 +224,28 @@ def choose_by_sample(
     return Choice(best, sentences, evidence, (judged.accuracy, low, high), strength)
 
 
-def expected_accuracy(problem: Problem, model: ComparedModel, sample: Truth) -> str:
+def expected_accuracy(model: ComparedModel, sample: Truth) -> str:
     """Return the accuracy to expect of a model on the unlabelled documents, in one sentence.
 
     Parameters
     ----------
-    problem
-        The problem.
     model
         The model, with a fit that is held out; see `sample.cross_fit`.
     sample
         The labels of the sample.
     """
     judged = judge({model.model: model.fits[0]}, sample)
-    m, n = judged.documents, sum(len(rows) for rows in sample.scored if rows.any())
-    low, high = interval(m * judged.accuracy, m, n - m)
+    low, high = _interval(judged, sample)
     return (
         f"{model.model}: expect an accuracy of {100 * judged.accuracy:.0f} % on the unlabelled "
         f"documents (95 % interval: {100 * low:.0f} to {100 * high:.0f})."
     )
+
+
+def _interval(judged: SampleResult, sample: Truth) -> tuple[float, float]:
+    """Return the interval of the chosen model's accuracy on the documents without a label."""
+    m, n = judged.documents, sum(len(rows) for rows in sample.scored if rows.any())
+    return interval(m * judged.accuracy, m, n - m)
 
 
 def _reasons_of_sample(

@@ -202,6 +202,7 @@ def results_table(compared: Comparison, truth: Truth | None = None) -> DataFrame
     rows = []
     for target, indices in targets.items():
         n_scored = sum(scored[i] for i in indices)
+        known = with_features(domains[indices[0]])
         for name, model in compared.models.items():
             scores = [fit.scores[indices[0]] for fit in model.fits]
             row: dict[str, Any] = {
@@ -212,7 +213,6 @@ def results_table(compared: Comparison, truth: Truth | None = None) -> DataFrame
                 "documents": sum(len(domains[i].seen) for i in indices),
             }
             if scores and target != ALL:
-                known = with_features(domains[indices[0]])
                 row |= _decisions(compared.problem, [S[known] for S in scores])
             if any(scored):
                 row["scored"] = n_scored
@@ -226,14 +226,11 @@ def results_table(compared: Comparison, truth: Truth | None = None) -> DataFrame
                     row |= _recall(truth, indices[0], judged)
                 if family != "multilabel" and model is not first:
                     row |= _ahead(truth, target, model, first)
-            doubts = [
-                doubt
-                for doubt in (*compared.doubts, *model.doubts)
-                if target == ALL or doubt.target in ("", target)
-            ]
-            of_model = [str(doubt) for doubt in doubts if doubt in model.doubts]
-            worthless = any(doubt.worthless for doubt in doubts)
-            rows.append(row | {"warnings": of_model, "worthless": worthless})
+            about = ("", target) if target != ALL else ("", *targets)
+            of_model = [doubt for doubt in model.doubts if doubt.target in about]
+            of_data = [doubt for doubt in compared.doubts if doubt.target in about]
+            worthless = any(doubt.worthless for doubt in (*of_model, *of_data))
+            rows.append(row | {"warnings": [*map(str, of_model)], "worthless": worthless})
     frame = pd.DataFrame(rows)
     frame.attrs |= compared.summary_fields()
     return frame

@@ -79,8 +79,7 @@ def command(
     print_shares(session.problem, fits)
     if not user.auto and (sample := sample_of(session.problem)):
         for name in fits:
-            model = compared.models[name]
-            echo_sentences(expected_accuracy(session.problem, model, sample))
+            echo_sentences(expected_accuracy(compared.models[name], sample))
     print_warnings(compared, wanted)
     if not fits:
         remedy = f"name a --model without auto, or add --force to use {chosen[0]}"

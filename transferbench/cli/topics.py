@@ -123,6 +123,7 @@ def command(
     entries.
     """
     from transferbench import topics
+    from transferbench.files import write_text
     from transferbench.parameters import parse
 
     is_ours = models.get(model).path.is_relative_to(models.FOLDER)
@@ -139,12 +140,8 @@ def command(
     except ValueError as error:
         raise UserError(f"{model}: {error}.") from error
     if csv:
-        from transferbench.files import write_text
-
         write_text(csv, found.to_frame().map(no_formula).to_csv(index=False, float_format="%.4g"))
     if by_document:
-        from transferbench.files import write_text
-
         table = found.documents_frame()
         places = [
             describe(domain, row)[0] for domain, row in zip(table.domain, table.row, strict=True)
@@ -178,7 +175,8 @@ def command(
         elif found.diversity(domain) < ALIKE:
             why = f"the topics have nearly the same words (diversity {found.diversity(domain):.2f})"
         if why and len(of_domain) > 2:
-            remedy = "--set lam=0.01, or another model such as dtl" if model == "gcmf" else "dtl"
+            others = "another model" if model == "dtl" else "another model, such as dtl"
+            remedy = f"--set lam=0.01 or {others}" if model == "gcmf" else others
             echo(f"warning: {domain}: {why}; try {remedy}.", err=True)
     for path in filter(None, (csv, html, by_document)):
         echo(path, err=as_json)
@@ -278,7 +276,8 @@ def _print(found: Topics, describe: Describe, most: int, documents: int) -> None
         few = len(found.classes) <= FEW_CLASSES
         kind = "cluster" if found.columns == "clusters" else "class"
         class_head = "/".join(map(short_label, found.classes)) if few and kind == "class" else kind
-        shown = [topic for topic in topics[:most] if topic.share >= LEAST_SHARE]
+        visible = [topic for topic in topics if topic.share >= LEAST_SHARE]
+        shown = visible[:most]
         heads = ["topic", "share %", "documents %", class_head, "NPMI"]
         rows = [
             [
@@ -303,7 +302,8 @@ def _print(found: Topics, describe: Describe, most: int, documents: int) -> None
                 line_of = ": ".join(filter(None, describe(domain, document)))
                 echo(f"    {textwrap.shorten(line_of, WIDTH - 4)}")
         if hidden := len(topics) - len(shown):
-            echo(f"… and {counted(hidden, 'smaller topic')} (--csv writes all)")
+            more = f"--topics {len(visible)} prints more, " * (len(visible) > most)
+            echo(f"… and {counted(hidden, 'smaller topic')} ({more}--csv writes all)")
         echo()
     echo_sentences(
         "share: the topic's part of all entries; documents: the part of which it is the largest "

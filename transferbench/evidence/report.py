@@ -33,8 +33,8 @@ from transferbench.evidence.pages import Evidence
 from transferbench.files import open_regular, write_text
 from transferbench.runs import store
 
-#: In every page of a report.
-GENERATOR = b'<meta name="generator" content="transferbench">'
+#: In the footer of every page of a report, also of version 1.
+SIGNATURE = b"Written by <code>transferbench report</code>"
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ def check_folder(folder: Path, texts: Mapping[str, str] = MappingProxyType({})) 
 
 def _is_page(path: Path) -> bool:
     """Return True for a page of a report; other kinds of files are not opened."""
-    return path.is_file() and GENERATOR in path.read_bytes()
+    return path.is_file() and SIGNATURE in path.read_bytes()
 
 
 def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserError]]:
