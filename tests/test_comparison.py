@@ -12,13 +12,14 @@ import pytest
 import scipy.sparse as sp
 from conftest import ROOT, make_problem
 
-from transferbench import artefacts, datasets, experiments
+from transferbench import artefacts, datasets, experiments, stats
 from transferbench.choose import compare, evidence, fits, sample
 from transferbench.choose.advice import Choice, choose, choose_by_sample
 from transferbench.choose.compare import Comparison
 from transferbench.choose.fits import ComparedModel
 from transferbench.data.problems import subsample
 from transferbench.errors import Doubt, UserError
+from transferbench.evidence import thresholds
 from transferbench.evidence.regret import ELSEWHERE
 from transferbench.problem import Fit, Problem, Truth
 
@@ -200,9 +201,9 @@ def test_the_regrets_are_those_of_the_experiments():
     for shares, regret in evidence.REGRETS.items():
         fitted = shares == "no shift"
         name = "choice" if fitted else "choice-settings"
-        strategy = f"{evidence.RECOMMENDED}, {evidence.ADVISED}" if fitted else ELSEWHERE
+        strategy = f"{evidence.RECOMMENDED}, {thresholds.ADVISED}" if fitted else ELSEWHERE
         table = pd.read_csv(ROOT / "results" / name / "regret.csv")
-        table = table[(table.strategy == strategy) & (table.documents == evidence.ANY)]
+        table = table[(table.strategy == strategy) & (table.documents == thresholds.ANY)]
         (row,) = table[table.shares == shares][columns].to_dict("records")
         assert {name: getattr(regret, name) for name in columns} == pytest.approx(row)
     table = pd.read_csv(ROOT / "results" / "choice-labels" / "labels.csv")
@@ -255,13 +256,25 @@ def test_no_evidence_is_quoted_for_other_parameters():
 @pytest.mark.parametrize(
     ("source", "target", "classes", "features", "why"),
     [
-        (evidence.MIN_EVIDENCE, evidence.MAX_EVIDENCE, evidence.MAX_CLASSES, 20, ""),
-        (evidence.MIN_EVIDENCE, evidence.MIN_EVIDENCE - 1, 2, 20, "a domain has 499 documents"),
-        (evidence.MIN_EVIDENCE - 1, evidence.MIN_EVIDENCE, 2, 20, "a domain has 499 documents"),
-        (evidence.MIN_EVIDENCE, evidence.MAX_EVIDENCE + 1, 2, 20, "a domain has 10,034 documents"),
-        (evidence.MIN_EVIDENCE, evidence.MIN_EVIDENCE, 5, 20, "there are 5 classes"),
-        (evidence.MIN_EVIDENCE, evidence.MIN_EVIDENCE, 2, 5, "20 % of the features of a domain"),
-        (evidence.MIN_EVIDENCE, 19, 2, 20, "a domain has 19 documents"),
+        (thresholds.MIN_EVIDENCE, evidence.MAX_EVIDENCE, evidence.MAX_CLASSES, 20, ""),
+        (thresholds.MIN_EVIDENCE, thresholds.MIN_EVIDENCE - 1, 2, 20, "a domain has 499 documents"),
+        (thresholds.MIN_EVIDENCE - 1, thresholds.MIN_EVIDENCE, 2, 20, "a domain has 499 documents"),
+        (
+            thresholds.MIN_EVIDENCE,
+            evidence.MAX_EVIDENCE + 1,
+            2,
+            20,
+            "a domain has 10,034 documents",
+        ),
+        (thresholds.MIN_EVIDENCE, thresholds.MIN_EVIDENCE, 5, 20, "there are 5 classes"),
+        (
+            thresholds.MIN_EVIDENCE,
+            thresholds.MIN_EVIDENCE,
+            2,
+            5,
+            "20 % of the features of a domain",
+        ),
+        (thresholds.MIN_EVIDENCE, 19, 2, 20, "a domain has 19 documents"),
     ],
 )
 def test_a_recommendation_outside_the_range_of_the_evidence_is_weak(
@@ -343,7 +356,7 @@ def test_a_recommendation_by_few_labels_is_weak():
         chosen = choose_by_sample(large(), {"consensus": replace(entry(), fits=(right,))}, truth)
         assert chosen.strength == strength
         assert (f"{m} labels are few; 20 are needed" in chosen.sentences[1]) == (m == 19)
-        assert chosen.accuracy == pytest.approx((1, *sample.interval(m, m, 50 - m)))
+        assert chosen.accuracy == pytest.approx((1, *stats.accuracy_interval(m, m, 50 - m)))
 
 
 def test_a_better_fit_without_the_labels_and_other_data_make_a_recommendation_weak():
@@ -363,12 +376,12 @@ def test_the_interval_covers_the_accuracy_of_few_and_of_many_documents():
     for m, rest in ((20, 30), (50, 450), (100, 5000)):
         p = rng.beta(18, 2, 400)
         right, others = rng.binomial(m, p), rng.binomial(rest, p) / rest
-        ends = np.array([sample.interval(r, m, rest) for r in right])
+        ends = np.array([stats.accuracy_interval(r, m, rest) for r in right])
         covered = (ends[:, 0] - 1e-9 <= others) & (others <= ends[:, 1] + 1e-9)
         assert covered.mean() > 0.93
-    assert sample.interval(50, 50, 10)[1] == 1
-    low, high = sample.interval(40, 50, 1999)
-    assert (low, high) == pytest.approx(sample.interval(40, 50, 10**6), abs=0.01)
+    assert stats.accuracy_interval(50, 50, 10)[1] == 1
+    low, high = stats.accuracy_interval(40, 50, 1999)
+    assert (low, high) == pytest.approx(stats.accuracy_interval(40, 50, 10**6), abs=0.01)
 
 
 def memorise(problem: Problem) -> Fit:
@@ -556,6 +569,6 @@ def test_the_range_of_the_evidence_is_that_of_the_experiment():
         limit = task.subsample_options.get("documents", math.inf)
         sizes[label] = [min(limit, size) for size in facts["documents"].values()]
         classes.add(len(facts["classes"]))
-    assert min(map(min, sizes.values())) == evidence.MIN_EVIDENCE
+    assert min(map(min, sizes.values())) == thresholds.MIN_EVIDENCE
     assert max(map(max, sizes.values())) == evidence.MAX_EVIDENCE
     assert max(classes) == evidence.MAX_CLASSES

@@ -14,7 +14,8 @@ __all__ = [
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from transferbench.api import compare, evaluate, fit, load_task, results
+    from transferbench.api import evaluate, fit, load_task, results
+    from transferbench.choose.api import compare
     from transferbench.core.priors import estimate_shares
     from transferbench.problem import Domain, Fit, Problem, Truth
 
@@ -25,8 +26,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'transferbench' has no attribute {name!r}")
     import importlib
 
-    module = "problem" if name[0].isupper() else "api"  # classes or functions
-    module = "core.priors" if name == "estimate_shares" else module
+    elsewhere = {"estimate_shares": "core.priors", "compare": "choose.api"}
+    module = elsewhere.get(name, "problem" if name[0].isupper() else "api")
     return getattr(importlib.import_module(f"transferbench.{module}"), name)
 
 

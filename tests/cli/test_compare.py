@@ -12,7 +12,8 @@ import pytest
 from conftest import strict_json
 from user_documents import read_csv, sentences, write_csv, write_several
 
-from transferbench import api, artefacts
+import transferbench
+from transferbench import artefacts
 from transferbench.choose import advice, compare, fits, session
 from transferbench.choose.text import measure
 from transferbench.cli._terminal import echo_sentences
@@ -246,12 +247,12 @@ def test_the_filled_in_sample_trains_and_chooses_the_model(call, folder, labelle
     assert out.split("\n")[0].split()[3:5] == ["accuracy", "untrained"]
     assert "trained on the other four fifths of the sample" in " ".join(out.split())
     assert max(map(len, out.splitlines())) <= 100
-    table = api.compare(
+    table = transferbench.compare(
         source="s.csv", target="t.csv", models="lr", labels="label-these.csv", label_weight=500
     )
     assert table["untrained"].tolist() == [lr["untrained"], best["untrained"]]
     with pytest.raises(UserError, match="label_weight weighs the labels of a sample; expected"):
-        api.compare(source="s.csv", target="t.csv", label_weight=2.0)
+        transferbench.compare(source="s.csv", target="t.csv", label_weight=2.0)
 
 
 def test_predict_takes_the_sample_keeps_its_labels_and_notes_that_it_is_small(
@@ -363,7 +364,9 @@ def test_a_mistake_is_one_line(call, folder, arguments, message):
 
 
 def test_python_returns_a_frame_with_the_recommendation(folder):
-    table = api.compare(source="s.csv", target="t.csv", models="gcmf", params={"gcmf": {"k": 8}})
+    table = transferbench.compare(
+        source="s.csv", target="t.csv", models="gcmf", params={"gcmf": {"k": 8}}
+    )
     assert list(table.model) == ["lr", "gcmf", "consensus"]
     assert table.attrs["recommended"] == "consensus"
     assert table.loc[table.recommended, "model"].tolist() == ["consensus"]
@@ -371,7 +374,7 @@ def test_python_returns_a_frame_with_the_recommendation(folder):
     assert table.accuracy.between(0.8, 1).all()
     for name in ("s.csv", "t.csv"):
         (folder / name).write_text((folder / name).read_text().replace("text", "body", 1))
-    renamed = api.compare(source="s.csv", target="t.csv", models="lr", text="body")
+    renamed = transferbench.compare(source="s.csv", target="t.csv", models="lr", text="body")
     assert renamed["share cat"].iloc[0] == table["share cat"].iloc[0]
 
 
@@ -387,7 +390,7 @@ def test_python_returns_a_frame_with_the_recommendation(folder):
 )
 def test_a_mistake_in_python_is_one_line(folder, arguments, message):
     with pytest.raises(UserError) as error:
-        api.compare(**{"source": "s.csv", "target": "t.csv", "models": "lr"} | arguments)
+        transferbench.compare(**{"source": "s.csv", "target": "t.csv", "models": "lr"} | arguments)
     assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
 
@@ -421,7 +424,7 @@ def failing(monkeypatch):
 
 def test_a_model_without_memory_loses_its_fit_only(folder, failing):
     failing("consensus", MemoryError())
-    table = api.compare(source="s.csv", target="t.csv", models=["lr"])
+    table = transferbench.compare(source="s.csv", target="t.csv", models=["lr"])
     assert table.warnings.iloc[1] == ["out of memory; other parameters are given by --set"]
 
 
@@ -459,16 +462,16 @@ def test_several_labels_are_compared_without_a_recommendation(call, several, fai
 
 
 def test_tasks_are_compared_in_python(several):
-    table = api.compare("./many.yaml", models="linear-svm")
+    table = transferbench.compare("./many.yaml", models="linear-svm")
     assert list(table.model) == ["linear-svm"]
     assert "Recommended: no model." in table.attrs["recommendation"]
     with pytest.raises(UserError, match="dtl is a transfer model and this is a multilabel"):
-        api.compare("./many.yaml", models="dtl")
+        transferbench.compare("./many.yaml", models="dtl")
     with pytest.raises(UserError, match="or else source and target, with options"):
-        api.compare("./many.yaml", options={"min_df": 1})
+        transferbench.compare("./many.yaml", options={"min_df": 1})
     (several / "groups.yaml").write_text("family: clustering\ntasks: [s.csv, t.csv]\n")
     with pytest.raises(UserError, match="expected a source with labels and a target to compare"):
-        api.compare("./groups.yaml")
+        transferbench.compare("./groups.yaml")
 
 
 def test_an_option_in_a_sentence_stays_in_one_line(capsys):

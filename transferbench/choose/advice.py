@@ -25,7 +25,6 @@ from transferbench.choose.evidence import (
     MAX_CLASSES,
     MAX_DENSITY,
     MAX_EVIDENCE,
-    MIN_EVIDENCE,
     RECOMMENDED,
     REGRETS,
 )
@@ -35,14 +34,15 @@ from transferbench.choose.sample import (
     RESAMPLES,
     SampleResult,
     held_out,
-    interval,
     judge,
     with_features,
 )
+from transferbench.evidence.thresholds import MIN_EVIDENCE, WEAK_AGREEMENT, WIDE
 from transferbench.measures import correct
 from transferbench.messages import short_label
 from transferbench.problem import Problem, Truth
-from transferbench.userdata.doubts import UNNAMED, WEAK_AGREEMENT, WIDE
+from transferbench.stats import accuracy_interval
+from transferbench.userdata.doubts import UNNAMED
 from transferbench.userdata.separation import Separation
 
 #: How far to trust a recommendation; "none" recommends no model.
@@ -245,7 +245,7 @@ def expected_accuracy(model: ComparedModel, sample: Truth) -> str:
 def _interval(judged: SampleResult, sample: Truth) -> tuple[float, float]:
     """Return the interval of the chosen model's accuracy on the documents without a label."""
     m, n = judged.documents, sum(len(rows) for rows in sample.scored if rows.any())
-    return interval(m * judged.accuracy, m, n - m)
+    return accuracy_interval(m * judged.accuracy, m, n - m)
 
 
 def _reasons_of_sample(

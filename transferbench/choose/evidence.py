@@ -1,7 +1,7 @@
 """Evidence for the choice of a model: roles of models, thresholds, and regrets.
 
 The regrets are those of the committed results. A wheel lacks these results, so `transferbench
-tables` writes the regrets to regrets.json, see `evidence.summary.known_regrets`.
+tables` writes the regrets to regrets.json, see `choose.regrets`.
 """
 
 import json
@@ -29,8 +29,8 @@ WITHOUT_RECOMMENDATION = {
 #: Models whose scores do not rank documents: on some tasks of the experiment `choice` the least
 #: confident tenth is right more often. They get no confidence.
 NO_CONFIDENCE = ("cocc",)
-#: Numbers of documents in a domain, and of classes, in the tasks of the regrets.
-MIN_EVIDENCE, MAX_EVIDENCE, MAX_CLASSES = 500, 10_033, 4
+#: Largest numbers of documents in a domain, and of classes, in the tasks of the regrets.
+MAX_EVIDENCE, MAX_CLASSES = 10_033, 4
 #: Documents of each domain, drawn at random, on which a model is chosen if there are more than
 #: MAX_EVIDENCE.
 PART = 10_000
@@ -38,9 +38,6 @@ PART = 10_000
 MANY_LABELS = 20
 #: Largest share of entries above zero in a domain; the texts of these tasks have fewer.
 MAX_DENSITY = 0.1
-#: In a table of regrets: the end of the name of a strategy that is judged only on rows where it is
-#: advised, and the value of `documents` for all rows with MIN_EVIDENCE or more.
-ADVISED, ANY = "if advised", "any"
 
 
 @dataclass(frozen=True)

@@ -26,14 +26,8 @@ from transferbench.problem import Domain, Fit, Problem, Truth
 
 #: A labelled document of a target counts in training as so many of a source.
 LABEL_WEIGHT = 10.0
-#: Variance of the share of held-out documents that are right, against that of independent ones. It
-#: was chosen in the experiment `choice-labels`: by 5/4 the interval has the accuracy in 90, 94 and
-#: 96 per cent of the draws of 20, 50 and 100 labels.
-VARIANCE = 5 / 3
 #: Largest weight of a label; its inverse is the least.
 MAX_WEIGHT = 1e6
-#: Number of documents from which the accuracy on them varies by their number no longer.
-MANY_REST = 2000
 #: Bootstrap samples that estimate the optimism of a choice.
 RESAMPLES = 1000
 #: A model is significantly better if it is so many standard errors ahead.
@@ -216,34 +210,6 @@ def _chosen(right: np.ndarray, counts: np.ndarray, preferred: int | None) -> np.
     disagreeing = (right != right[preferred]) @ counts  # b + c
     ahead = np.where(difference > AHEAD * np.sqrt(disagreeing), total, -1.0)
     return np.asarray(np.where(ahead.max(axis=0) < 0, preferred, ahead.argmax(axis=0)))
-
-
-def interval(right: float, m: int, rest: int) -> tuple[float, float]:
-    """Return the 95 per cent interval of the accuracy on the documents that are not labelled.
-
-    It is the interval of the beta-binomial distribution of the number of right documents among the
-    rest, if the accuracy has the distribution Beta(r + ½, m' − r + ½). Here r = .6 · right and
-    m' = .6 m, because the folds of a sample are not independent. The interval is wider if few
-    documents are left.
-
-    Parameters
-    ----------
-    right
-        Number of documents of the sample that are right, less the optimism of the choice.
-    m
-        Number of documents of the sample.
-    rest
-        Number of documents that are not labelled.
-    """
-    from scipy.stats import beta, betabinom
-
-    a, b = right / VARIANCE + 0.5, (m - right) / VARIANCE + 0.5
-    ends = np.array([0.025, 0.975])
-    if rest > MANY_REST:  # it is nearly the limit for infinitely many
-        low, high = beta.ppf(ends, a, b)
-    else:
-        low, high = betabinom.ppf(ends, max(rest, 1), a, b) / max(rest, 1)
-    return float(low), float(high)
 
 
 def with_features(domain: Domain) -> np.ndarray:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from transferbench.choose.compare import Comparison
-from transferbench.choose.sample import interval as of_rest
 from transferbench.choose.sample import wilson
 from transferbench.measures import headings
 from transferbench.messages import short_label, short_number
 from transferbench.problem import Problem
+from transferbench.stats import accuracy_interval
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -137,6 +137,6 @@ def measure(row: dict[str, Any], name: str, interval: bool) -> str:
         m = row["scored"]
         low, high = wilson(value, m)
         if "untrained" in row:  # a sample, from which the accuracy on the rest is expected
-            low, high = of_rest(m * value, m, row["documents"] - m)
+            low, high = accuracy_interval(m * value, m, row["documents"] - m)
         return f"{100 * value:.1f} [{100 * low:.0f}, {100 * high:.0f}]"
     return f"{100 * value:.1f}" + ("" if math.isnan(deviation) else f"±{100 * deviation:.1f}")

@@ -13,12 +13,12 @@ from typing import Any
 
 import pandas as pd
 
-from transferbench.choose.sample import interval as expected_interval
 from transferbench.errors import UserError
 from transferbench.evidence import figures
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.regret import interval
 from transferbench.experiments.experiment import Experiment
+from transferbench.stats import accuracy_interval
 
 #: The picture, in the folder of the experiment.
 PICTURE = "labels.svg"
@@ -67,7 +67,7 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
                 line = {"accuracy": 100 * float(right.mean())}
                 of_sample = record.diagnostics.get("held_out_right")
                 if m and of_sample is not None:
-                    low, high = expected_interval(int(of_sample), m, len(right))
+                    low, high = accuracy_interval(int(of_sample), m, len(right))
                     line["expected"] = 100 * of_sample / m
                     line["covered"] = float(100 * low <= line["accuracy"] <= 100 * high)
                 runs.setdefault((cell.row, m, method), []).append(line)

@@ -1,6 +1,7 @@
 """Printed accuracies of methods, and the file in which a user has those of another paper."""
 
 import re
+import warnings
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -8,9 +9,7 @@ from typing import Self
 
 from transferbench.errors import UserError, brief
 from transferbench.messages import counted
-from transferbench.userdata.dialect import warn
-from transferbench.userdata.documents import check_files
-from transferbench.userdata.tables import read_table
+from transferbench.user_files import check_files, read_table
 
 #: Limits of a file: its suffixes, its size, and the largest numbers of documents and runs.
 SUFFIXES = (".csv", ".tsv")
@@ -109,28 +108,25 @@ def read_printed(path: Path) -> PrintedTable:
         If the table has another form; with the line.
     """
     check_files([path], MAX_BYTES, "printed accuracies")
-    frame = read_table(path).astype(str)
-    names = [name.strip() for name in frame.columns]
-    frame.columns = [name.casefold() if name.casefold() in KEYS else name for name in names]
-    if not frame.columns.is_unique or not {"row", "documents"} <= {*frame.columns}:
+    header, rows = read_table(path)
+    names = [name.strip() for name in header]
+    names = [name.casefold() if name.casefold() in KEYS else name for name in names]
+    if len({*names}) < len(names) or not {"row", "documents"} <= {*names}:
         form = "expected the columns row and documents, and each method once"
         raise UserError(f"{path}:1: {form}; separate columns by a comma, semicolon or tab.")
-    if ALL in frame.columns:
+    if ALL in names:
         raise UserError(f"{path}:1: expected another name than {ALL!r} for a method.")
     of_deviations = {
         name: match[1]
-        for name in frame.columns
-        if (match := OF_DEVIATIONS.fullmatch(name)) and match[1] in frame.columns
+        for name in names
+        if (match := OF_DEVIATIONS.fullmatch(name)) and match[1] in names
     }
     for name, base in of_deviations.items():
         if base in KEYS or base in of_deviations:
             form = "expected the deviations of a method"
             raise UserError(f"{path}:1: column {brief(name)}; {form}, {base} is none.")
-    methods = [name for name in frame.columns if name not in KEYS and name not in of_deviations]
-    lines = {
-        int(line): {name: str(text).strip() for name, text in of_line.items()}
-        for line, of_line in frame.to_dict("index").items()
-    }
+    methods = [name for name in names if name not in KEYS and name not in of_deviations]
+    lines = {line: dict(zip(names, map(str.strip, row), strict=True)) for line, row in rows.items()}
     of_methods = [text for texts in lines.values() for name, text in texts.items()
                   if name in methods or name in of_deviations]  # fmt: skip
     signs = {sign for sign in ".," if any(sign in text for text in of_methods)} or {"."}
@@ -165,7 +161,8 @@ def read_printed(path: Path) -> PrintedTable:
         small = [u for u, d in of_rows.values() if d > 2 and 0 < u <= 10 ** (d - 2)]
         if small:
             shown = f"{name} has {counted(len(small), 'value')} of 1 or less"
-            warn(f"{path}: {shown}, and values are read as per cent; are they fractions?")
+            message = f"{path}: {shown}, and values are read as per cent; are they fractions?"
+            warnings.warn(message, stacklevel=2)
     most = max(decimals for of_rows in values.values() for _, decimals in of_rows.values())
     columns = [_column(name, of_rows, spreads[name], most) for name, of_rows in values.items()]
     return PrintedTable(columns, documents, runs)

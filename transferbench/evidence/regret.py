@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from transferbench.choose.evidence import ADVISED, ANY, MIN_EVIDENCE
 from transferbench.evidence.frame import Cell, to_frame
+from transferbench.evidence.thresholds import ADVISED, ANY, MIN_EVIDENCE, WEAK_AGREEMENT, WIDE
 from transferbench.experiments.experiment import Experiment
-from transferbench.userdata.doubts import WEAK_AGREEMENT, WIDE
 
 #: The combined column that is best on the other corpora.
 ELSEWHERE = "chosen on the other corpora"
@@ -28,7 +27,7 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     """Return the regret of each strategy on each combination of variants.
 
     A strategy is a column, or a combined column "if advised": on the rows where its members agree
-    enough to be advised, see `userdata.doubts.WEAK_AGREEMENT`. If several columns are combined,
+    enough to be advised, see `thresholds.WEAK_AGREEMENT`. If several columns are combined,
     which are settings of one method, a further strategy takes for each corpus the one with the
     least mean regret on the others.
 

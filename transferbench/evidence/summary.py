@@ -1,6 +1,5 @@
 """Summary of how far the papers reproduce: equivalence, chance, order of the methods, claims."""
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,9 +10,8 @@ from typing import Literal, Self, get_args
 
 import pandas as pd
 
-from transferbench import experiments
-from transferbench.choose.evidence import ADVISED, ANY, RECOMMENDED, WHERE
-from transferbench.evidence import labels, pictures, regret, tables
+from transferbench import experiments, plugins
+from transferbench.evidence import pictures, tables
 from transferbench.evidence.chance import Chance, Place
 from transferbench.evidence.claims import Outcome
 from transferbench.evidence.frame import Cell
@@ -32,14 +30,13 @@ from transferbench.evidence.page import (
     words,
 )
 from transferbench.evidence.pages import Evidence
-from transferbench.evidence.regret import ELSEWHERE
 from transferbench.experiments.schema import Schema
 from transferbench.files import write_text
 from transferbench.measures import LOWER_IS_BETTER, TITLES
 
 NAMES = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "LNKMTC, LSKMTC", "himls": "HiMLS"}
-#: The regrets that recommendations quote, relative to the folder of results.
-REGRETS = "../transferbench/choose/regrets.json"
+#: Group of entry points for functions like `texts`, whose texts are added to those of this module.
+SUMMARIES = "transferbench.summaries"
 #: In the README of the project, before and after the table in short.
 MARK = "<!-- by transferbench tables -->"
 #: Of the table in short, and of those in full.
@@ -540,13 +537,12 @@ def _body_and_foot(lines: Sequence[Totals], n: int) -> tuple[list[TableRow], lis
 
 
 def texts(results: Path, known: Mapping[str, Evidence]) -> dict[str, str]:
-    """Return the texts of README.md, of the results and of the project, and of REGRETS.
+    """Return the texts of README.md, of the results and of the project, and those of SUMMARIES.
 
     Parameters
     ----------
     results
-        Folder of results; the README above it has the table in short between two MARKs. REGRETS is
-        left out if the folder is not in a checkout, or lacks the experiments.
+        Folder of results; the README above it has the table in short between two MARKs.
     known
         Evidence by name of the experiment.
 
@@ -572,50 +568,10 @@ def texts(results: Path, known: Mapping[str, Evidence]) -> dict[str, str]:
         ]  # fmt: skip
         text = markdown_blocks(blocks_of_readme)
         files["../README.md"] = f"{before}{MARK}\n{text}\n{MARK}{after}"
-    regrets = known_regrets(known)
-    if regrets and (results / REGRETS).is_file():
-        files[REGRETS] = json.dumps(regrets, indent=2) + "\n"
+    for point in plugins.points().select(group=SUMMARIES):
+        with plugins.left_out_if_broken(point.name):
+            files |= point.load()(results, known)
     return files
-
-
-def known_regrets(known: Mapping[str, Evidence]) -> dict[str, dict[str, dict[str, float]]]:
-    """Return the numbers of `choose.evidence`: regrets by shares and strength, gains by labels.
-
-    Parameters
-    ----------
-    known
-        Evidence by name of the experiment.
-
-    Returns
-    -------
-    dict
-        Numbers with six digits; empty without one of the experiments.
-    """
-    if not {"choice", "choice-settings", "choice-labels"} <= known.keys():
-        return {}
-    of_shares = {}
-    for shares in WHERE:
-        fitted = shares == "no shift"  # no setting is chosen there
-        table = known["choice" if fitted else "choice-settings"].regrets
-        strategy = f"{RECOMMENDED}, {ADVISED}" if fitted else ELSEWHERE
-        columns = {"strategy": strategy, "documents": ANY, "shares": shares}
-        (line,) = table[(table[[*columns]] == pd.Series(columns)).all(axis=1)].to_dict("records")
-        numbers = {name: float(f"{line[name]:.6g}") for name in ("mean", "low", "high", "worst")}
-        of_shares[shares] = {name: line[name] for name in ("tasks", "corpora")} | numbers
-    of_labels = {}
-    by_labels = known["choice-labels"]
-    rival = labels.rivals(by_labels.experiment)[0]
-    for m in labels.numbers(by_labels.experiment)[1:]:
-        part = labels.differences(by_labels.experiment, by_labels.by_labels, m, rival)
-        mean, worst = part.groupby("corpus")["difference"].mean().mean(), part["difference"].min()
-        of_labels[f"{m}"] = {"mean": float(f"{mean:.6g}"), "worst": float(f"{worst:.6g}")}
-    *_, (_, lines) = regret.by_warning(known["choice"].experiment, known["choice"].cells)
-    of_strength = {
-        strength: {name: float(f"{line[name]:.6g}") for name in ("tasks", "mean", "worst")}
-        for strength, line in zip(("weak", "strong"), lines, strict=True)
-        if line
-    }
-    return {"shares": of_shares, "strength": of_strength, "labels": of_labels}
 
 
 def _experiments(known: Mapping[str, Evidence]) -> Table:

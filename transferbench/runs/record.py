@@ -111,8 +111,8 @@ class Run:
 
     @property
     def code(self) -> str:
-        """Fingerprint of the code of model and measures, and of what they import."""
-        parts = models.code(self.model), fingerprint(PACKAGE / "measures.py")
+        """Fingerprint of the code of the model and of `runs.perform`, and of what they import."""
+        parts = models.code(self.model), fingerprint(PACKAGE / "runs" / "perform.py")
         return hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
 
     @property

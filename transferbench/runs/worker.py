@@ -4,7 +4,6 @@ import json
 import math
 import platform
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -12,19 +11,15 @@ from functools import cache
 
 import numpy as np
 
-from transferbench import artefacts, models, tasks
+from transferbench import artefacts, datasets
 from transferbench.core import device
 from transferbench.core.parallel import threads, use_threads
-from transferbench.errors import Doubt, Unavailable
-from transferbench.measures import ALL, correct, evaluate
+from transferbench.errors import Unavailable
+from transferbench.measures import ALL
 from transferbench.messages import format_traceback, reason, shorten
-from transferbench.problem import Fit, Truth
 from transferbench.runs.machine import cores
+from transferbench.runs.perform import perform
 from transferbench.runs.record import Job, Record, now, pack
-from transferbench.userdata.doubts import data_doubts, fit_doubts
-
-#: Seconds between two progress messages of a run.
-PROGRESS_INTERVAL = 0.1
 
 Send = Callable[[str], None]
 
@@ -89,37 +84,32 @@ def _warning(message: object, category: type[Warning], *place: object) -> str:
 
 
 def _measure(record: Record, job: Job, send: Send) -> Record:
-    """Fit the model; return the record with metrics, times and memory."""
-    run = job.run
-    problem, truth = tasks.read(job.built.path, run.task.order, job.built.name)
-    models.load(run.model)
-    watch = _Watch(job, truth, send)
-    # Artefacts are NumPy's arrays; on a GPU each run makes its own.
-    with artefacts.use(job.artefacts if job.limits.device == "cpu" else None) as costs:
-        begin = costs.clock()
-        fit = models.fit(run.model, problem, run.params, seed=run.seed, watch=watch)
-        seconds = costs.clock() - begin
-    measures = evaluate(fit, truth, problem)
-    doubts: tuple[Doubt, ...] = ()
-    if run.task.base == "own" and problem.family != "multilabel":
-        doubts = (*data_doubts(problem), *fit_doubts(run.model, problem, run.params, fit))
+    """Return the record with measures, times and memory."""
+    run, on_cpu = job.run, job.limits.device == "cpu"
+    result = perform(
+        job.built.path, job.built.name, run.task.order, run.model, run.params, run.seed,
+        curve=run.curve,
+        store=job.artefacts if on_cpu else None,  # they are arrays of NumPy
+        report=lambda iteration, planned: send(f"[{iteration}, {planned}]"),
+    )  # fmt: skip
+    fit, truth = result.fit, result.truth
     scored = [int(np.count_nonzero(rows)) for rows in truth.scored]
     documents = {**dict(zip(truth.names, scored, strict=True)), ALL: sum(scored)}
     peak = artefacts.peak_mib()
     return replace(
         record,
-        metrics=measures,
-        documents={domain: documents[domain] for domain in measures},
-        right={domain: pack(right) for domain, right in correct(fit, truth).items()},
+        metrics=result.measures,
+        documents={domain: documents[domain] for domain in result.measures},
+        right={domain: pack(right) for domain, right in result.right.items()},
         diagnostics={name: _finite(value) for name, value in fit.diagnostics.items()},
         objective=_finite(fit.trace[-1]) if len(fit.trace) else None,
         iterations=len(fit.trace),
         trace=tuple(map(float, fit.trace)) if run.curve else (),
-        curve={name: tuple(values) for name, values in watch.curve.items()} if run.curve else None,
-        doubts=doubts,
-        seconds=round(seconds, 4),
-        reused_seconds=round(costs.reused, 4),
-        peak_mib=None if peak is None else round(max(peak, costs.peak_mib), 1),
+        curve={n: tuple(values) for n, values in result.curve.items()} if run.curve else None,
+        doubts=datasets.doubts(run.task.base, result.problem, run.model, run.params, fit),
+        seconds=round(result.seconds, 4),
+        reused_seconds=round(result.costs.reused, 4),
+        peak_mib=None if peak is None else round(max(peak, result.costs.peak_mib), 1),
         threads=threads(),
         finished=now(),
     )
@@ -128,21 +118,3 @@ def _measure(record: Record, job: Job, send: Send) -> Record:
 def _finite(value: float | None) -> float | None:
     """Return a number that JSON has, None for another."""
     return None if value is None or not math.isfinite(value) else float(value)
-
-
-class _Watch:
-    """Called by a model after each iteration: send progress and, if asked for, extend the curve."""
-
-    def __init__(self, job: Job, truth: Truth, send: Send) -> None:
-        self.job, self.truth, self.send = job, truth, send
-        self.curve: dict[str, list[float]] = {}
-        self.sent = time.perf_counter()
-
-    def __call__(self, iteration: int, planned: int, scores: tuple[np.ndarray, ...]) -> None:
-        if self.job.run.curve:
-            for domain, measures in evaluate(Fit(scores), self.truth).items():
-                self.curve.setdefault(domain, []).append(next(iter(measures.values())))
-        due = time.perf_counter() - self.sent > PROGRESS_INTERVAL or iteration == planned
-        if due and planned > 0:
-            self.sent = time.perf_counter()
-            self.send(f"[{int(iteration)}, {int(planned)}]")

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from transferbench.core.priors import labelled_shares
 from transferbench.core.scale import unit_rows
 from transferbench.errors import Doubt
+from transferbench.evidence.thresholds import WEAK_AGREEMENT, WIDE
 from transferbench.measures import THRESHOLD
 from transferbench.messages import short_label
 from transferbench.models.transfer.consensus import SOURCE_COUNT
@@ -23,8 +24,6 @@ from transferbench.userdata.separation import DIFFERENT, Separation, domain_area
 
 #: Models without transfer.
 NO_TRANSFER = ("lr", "svm")
-#: Agreement of the members of `consensus` below which its result is doubtful.
-WEAK_AGREEMENT = 0.7
 #: Results on fewer documents of a target are never called worthless.
 MIN_DOCUMENTS = 10
 #: Shares of a target's documents without a feature of the source from which a result is doubtful,
@@ -42,8 +41,6 @@ IMPROBABLE = 0.001
 RARE = 0.2
 #: Most classes that a doubt names.
 MAX_NAMED = 8
-#: Width of the range of likely class shares (see `consensus.Agreed`) from which they are doubtful.
-WIDE = 0.2
 #: Number and share of a target's documents in the source from which the target is doubtful, and
 #: the share from which results on it are worthless.
 MIN_SHARED, DOUBTFUL_SHARED, WORTHLESS_SHARED = 3, 0.05, 0.9

@@ -12,6 +12,9 @@ import numpy as np
 from transferbench.parameters import Weight
 from transferbench.problem import Fit, Problem
 
+#: Results depend on this package alone, not on other code or files, see docs/how-to/plug-ins.md.
+DEPENDS_ON = ()
+
 
 def fit(problem: Problem, *, shrinkage: Weight = 0.0) -> Fit:
     """Return negative squared distances (n, c), up to a constant for each document.

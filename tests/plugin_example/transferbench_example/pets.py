@@ -11,6 +11,8 @@ from transferbench.data.fetch import File
 from transferbench.data.text import Weighting, count, weight
 from transferbench.problem import Domain, Problem, Truth
 
+#: Tasks depend on this package alone, not on other code or files, see docs/how-to/plug-ins.md.
+DEPENDS_ON = ()
 FILES: dict[str, File] = {}  # nothing to fetch; see transferbench.data.fetch.File
 TASKS = {"example/pets": "Pets, cats against dogs: owners' sentences labelled, vets' to label"}
 FACTS: dict[str, dict[str, Any]] = {
