@@ -8,8 +8,8 @@ from typing import Self
 
 from transferbench.errors import UserError, brief
 from transferbench.messages import counted
+from transferbench.user_files import check_files
 from transferbench.userdata.dialect import warn
-from transferbench.userdata.documents import check_files
 from transferbench.userdata.tables import read_table
 
 #: Limits of a file: its suffixes, its size, and the largest numbers of documents and runs.
