@@ -21,6 +21,7 @@ SMALL = {
     "strict_yaml": {"errors", "files"},
     "parameters": {"errors"},
     "settings": {"files", "parameters"},
+    "user_files": {"errors", "files", "settings"},
     "measures": {"problem"},
     "stats": set(),
     "npz": {"files"},
@@ -33,8 +34,8 @@ PARTS = {
     "topics": {"core"},
     "data": {"core"},
     "userdata": {"core", "data", "models"},
-    "datasets": {"data", "userdata"},
-    "tasks": {"data", "datasets", "userdata"},
+    "datasets": {"data"},
+    "tasks": {"data", "datasets"},
     # Found by entry points only, as a plug-in of another package.
     "baselines": {"core", "data", "datasets", "models"},
     "runs": {"core", "models", "data", "userdata", "tasks"},

@@ -15,19 +15,22 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from transferbench import datasets, parameters
 from transferbench.data import fetch, problems
+from transferbench.data.built import BuiltTask as BuiltTask
+from transferbench.data.built import read as read
+from transferbench.data.built import read_facts as read_facts
+from transferbench.data.built import write as write
 from transferbench.data.facts import Facts, key_of_files
 from transferbench.errors import UserError, unknown
 from transferbench.files import user_path, writing
 from transferbench.fingerprint import fingerprint, untraced
-from transferbench.npz import read_header, read_value, write_arrays
 from transferbench.parameters import CountOrZero, Params
-from transferbench.problem import Domain, Problem, Truth
+from transferbench.problem import Problem, Truth
 from transferbench.settings import Settings
-from transferbench.userdata.documents import file_digests
+from transferbench.user_files import file_digests
 
 #: Suffixes of a file that describes a task from the user's files.
 YAML_SUFFIXES = (".yaml", ".yml")
@@ -194,25 +197,6 @@ def _parse(text: str) -> Task:
     return Task(datasets.full_name(name)).with_options(options)
 
 
-class BuiltTask(NamedTuple):
-    """A built task: its file, its facts, and the name that the file is bound to.
-
-    Parameters
-    ----------
-    path
-        File of the problem and its truth.
-    facts
-        Facts about them.
-    name
-        Path in the folder of built tasks, as "gtl/comp-vs-rec-0123456789ab.task". It has a digest
-        of all that the task is built from. A file written under another name is not read.
-    """
-
-    path: Path
-    facts: Facts
-    name: str = ""
-
-
 def load(task: Task, settings: Settings) -> tuple[Problem, Truth]:
     """Load a task; fetch, build, check and cache it first if necessary.
 
@@ -333,70 +317,6 @@ def documents(task: Task) -> dict[str, int]:
     if not task.has_all_documents:
         return {}
     return dict(datasets.facts(task.base).get("documents", {}))
-
-
-def write(
-    path: Path, problem: Problem, truth: Truth, facts: Facts | None = None, name: str = ""
-) -> None:
-    """Write a built task for a name, see `npz` and `BuiltTask`; without facts, compute them."""
-    facts = facts or Facts.from_problem(problem, truth)
-    header = {"family": problem.family, "facts": facts.to_json()}
-    write_arrays(path, header, (problem, truth), name)
-
-
-def read(path: Path, order: int = 0, name: str = "") -> tuple[Problem, Truth]:
-    """Read a built task.
-
-    Parameters
-    ----------
-    path
-        File of the task.
-    order
-        Order of the documents, see `Task`.
-    name
-        The name that it was written for.
-
-    Returns
-    -------
-    problem
-        What a model sees.
-    truth
-        Its labels.
-
-    Raises
-    ------
-    ValueError
-        For a damaged file, and one that was written for another name.
-    OSError
-        For an unreadable file.
-    """
-    classes = {cls.__name__: cls for cls in (Domain, Problem, Truth)}
-    problem, truth = read_value(path, classes, name)
-    return problems.permuted(problem, truth, order) if order else (problem, truth)
-
-
-def read_facts(path: Path, name: str = "") -> Facts:
-    """Read the facts of a built task, without its matrices.
-
-    Parameters
-    ----------
-    path
-        File of the task.
-    name
-        The name that it was written for.
-
-    Raises
-    ------
-    ValueError
-        For a damaged file, and one that was written for another name.
-    OSError
-        For an unreadable file.
-    """
-    header = read_header(path, name)
-    try:
-        return Facts.from_json(header["family"], header["facts"])
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"{path} has no facts of a task") from error
 
 
 def users_path(task: Task, settings: Settings | None = None) -> str:

@@ -14,8 +14,9 @@ import scipy.sparse as sp
 from user_documents import write_csv, write_jsonl
 
 from transferbench.errors import UserError
+from transferbench.user_files import check_files
 from transferbench.userdata import dialect
-from transferbench.userdata.documents import DomainFiles, ReadOptions, check_files
+from transferbench.userdata.documents import DomainFiles, ReadOptions
 from transferbench.userdata.readers import read, read_domain, warn_of_numbering
 
 ROWS = [("the cat purrs", "cat"), ('a "ship",\nat sea', "sea"), ("", "cat"), ("Käse été", "sea")]

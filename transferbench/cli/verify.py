@@ -44,7 +44,7 @@ def command(settings: Settings, names: tuple[str, ...], seconds: float, jobs: in
     from transferbench.evidence import verify
     from transferbench.runs import runner
     from transferbench.runs.record import Limits
-    from transferbench.userdata.documents import check_files
+    from transferbench.user_files import check_files
 
     with TemporaryDirectory() as folder:
         if any(name.endswith(".zip") for name in names):

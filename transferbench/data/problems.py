@@ -567,18 +567,6 @@ def weighted(problem: Problem, label_weight: float) -> Problem:
     return replace(problem, domains=tuple(domains))
 
 
-def permuted(problem: Problem, truth: Truth, seed: int) -> tuple[Problem, Truth]:
-    """Return the task with the documents of each domain in a random order."""
-    random = np.random.default_rng(seed)
-    orders = [random.permutation(len(domain.seen)) for domain in problem.domains]
-    domains = [domain.take(order) for domain, order in zip(problem.domains, orders, strict=True)]
-    Y, scored = (
-        tuple(rows[p] for rows, p in zip(parts, orders, strict=True))
-        for parts in (truth.Y, truth.scored)
-    )
-    return replace(problem, domains=tuple(domains)), replace(truth, Y=Y, scored=scored)
-
-
 def draw_labelled(n: int, labelled: int, draw: int, task: str) -> np.ndarray:
     """Return the positions of the labelled documents among the n scored ones of a task's target."""
     seed = [draw, labelled, crc32(task.encode())]

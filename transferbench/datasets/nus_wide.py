@@ -47,8 +47,7 @@ from transferbench.data.fetch import File
 from transferbench.data.problems import MultilabelData, multilabel_builder
 from transferbench.datasets import originals
 from transferbench.problem import Matrix
-from transferbench.userdata.documents import check_files
-from transferbench.userdata.tasks import user_folder
+from transferbench.user_files import check_files, user_folder
 
 FILES: dict[str, File] = {}  # nothing to fetch
 TASKS = {"nus-wide": "NUS-WIDE-LITE, from your copy: 81 concepts, 4 tasks"}

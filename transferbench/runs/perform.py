@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from transferbench import artefacts, built
+from transferbench import artefacts
+from transferbench.data import built
 from transferbench.measures import correct, evaluate
 from transferbench.models import _fit
 from transferbench.problem import Fit, Problem, Truth

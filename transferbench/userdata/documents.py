@@ -8,18 +8,14 @@ labels of an npz. It is not a file of documents.
 from __future__ import annotations
 
 import glob
-import hashlib
 import os
-import sys
-import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from transferbench import settings
 from transferbench.errors import UserError, brief
-from transferbench.files import open_regular, open_zip, user_path
+from transferbench.files import user_path
 from transferbench.userdata.dialect import DEFAULT, Dialect
 
 if TYPE_CHECKING:
@@ -304,73 +300,3 @@ def labels_file(path: Path) -> Path | None:
     """Return the existing file of the labels of a matrix in an npz; None for any other file."""
     labels = path.with_suffix(".labels.txt")
     return labels if path.suffix.lower() == ".npz" and labels.is_file() else None
-
-
-def check_files(
-    files: Iterable[Path], max_bytes: int | None = None, content: str = "documents"
-) -> None:
-    """Check that the files exist, and are neither empty nor too large, packed or unpacked.
-
-    Parameters
-    ----------
-    files
-        The files.
-    max_bytes
-        Largest size of a packed file; by default the setting.
-    content
-        Name of the content that a file should have.
-
-    Raises
-    ------
-    UserError
-        If a file fails a check; the first one is reported.
-    """
-    max_bytes = max_bytes or settings.load().max_bytes
-    remedy = "split it into several files"
-    if content == "documents":
-        remedy += ", or raise the setting max_size"
-    for file in files:
-        if not os.path.isfile(file):  # noqa: PTH113
-            problem = "not a file" if os.path.exists(file) else "no such file"  # noqa: PTH110
-            raise UserError(f"{file}: {problem}; give the path of a file of {content}.")
-        size = file.stat().st_size
-        if not size:
-            raise UserError(f"{file}: the file is empty; expected {content}.")
-        if size > max_bytes:
-            raise UserError(f"{file}: {size:,} bytes, expected at most {max_bytes:,}; {remedy}.")
-        if zipfile.is_zipfile(file):
-            try:
-                with open_zip(file, sys.maxsize) as archive:
-                    unpacked = sum(member.file_size for member in archive.infolist())
-            except (ValueError, zipfile.BadZipFile) as error:
-                raise UserError(f"{file}: {error}; pack it anew.") from None
-            if unpacked > 4 * max_bytes:
-                expected = f"expected at most {4 * max_bytes:,}"
-                raise UserError(f"{file}: {unpacked:,} bytes unpacked, {expected}.")
-
-
-def file_digests(files: Iterable[Path], start: Path) -> list[str]:
-    """Return the path and the SHA-256 of each file, with a blank between them.
-
-    Parameters
-    ----------
-    files
-        The files.
-    start
-        The folder that the paths are relative to, or a file in it.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be read.
-    """
-    folder = start if start.is_dir() else start.parent
-    digests = []
-    for file in files:
-        try:
-            with open_regular(file) as stream:
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        except OSError as error:
-            raise UserError(f"{file}: cannot be read ({error.strerror}); correct that.") from error
-        digests.append(f"{Path(os.path.relpath(file, folder)).as_posix()} {digest}")
-    return digests

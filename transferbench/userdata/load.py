@@ -21,12 +21,12 @@ from transferbench.measures import ALL
 from transferbench.parameters import Count, CountOrZero, Params, resolve
 from transferbench.problem import Family, Matrix, Names, Problem, Truth
 from transferbench.settings import Settings
+from transferbench.user_files import check_files
 from transferbench.userdata.documents import (
     Documents,
     DomainFiles,
     Labels,
     ReadOptions,
-    check_files,
     check_kind,
     check_unique,
 )

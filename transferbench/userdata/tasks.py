@@ -54,6 +54,7 @@ from transferbench.files import user_path
 from transferbench.parameters import CountOrZero, convert, resolve, schema
 from transferbench.problem import Matrix, Problem, Truth
 from transferbench.settings import Settings
+from transferbench.user_files import check_files, user_folder
 from transferbench.userdata import documents
 from transferbench.userdata.documents import DomainFiles, ReadOptions
 from transferbench.userdata.labels import warn_of_alike
@@ -179,7 +180,7 @@ def read_yaml(path: Path) -> tuple[Keys, list[DomainFiles], list[DomainFiles]]:
     values["vectors"] = tuple(map(str, vectors))
     for i, file in enumerate(vectors):
         with lines.at("vectors", i):
-            documents.check_files([file])
+            check_files([file])
     keys = Keys(**values, options=options)
     required = ["tasks"] if keys.family == "clustering" else ["source", "targets"]
     domains: dict[str, list[DomainFiles]] = {}
@@ -193,7 +194,7 @@ def read_yaml(path: Path) -> tuple[Keys, list[DomainFiles], list[DomainFiles]]:
             with lines.at(key, i):
                 files = name if isinstance(name, str) else ",".join(name)
                 domain = documents.find_files(files, path.parent)
-                documents.check_files(domain.files)
+                check_files(domain.files)
                 domains[key].append(domain)
     targets = domains["targets"] or domains["tasks"]
     function = feature_function(documents.file_kind(targets[0].files[0]))
@@ -207,7 +208,7 @@ def read_yaml(path: Path) -> tuple[Keys, list[DomainFiles], list[DomainFiles]]:
 
 def _from_folder(task: str, folder: Path, train: float, split: int) -> tuple[Problem, Truth]:
     """Build the task of a folder with several views."""
-    documents.check_files([folder / "labels.csv", *user_files(folder)])
+    check_files([folder / "labels.csv", *user_files(folder)])
     classes, Y = numbers(folder / "labels.csv", binary=True)
     counts = Y.sum(axis=0).astype(int).tolist()
     warn_of_alike(
@@ -241,31 +242,3 @@ def _view(file: Path) -> Matrix:
         raise UserError(f"{file}: expected the ending .csv, {', '.join(documents.MATRICES)}.")
     X = numbers(file)[1] if file.suffix == ".csv" else sp.csr_array(read(file).content)
     return safe_scale([X], f"{file}")[0].astype(np.float32)
-
-
-def user_folder(path: str, task: str, problem: str, remedy: str) -> Path:
-    """Return the user's folder.
-
-    Parameters
-    ----------
-    path
-        The folder as the user named it; "" if it was not named.
-    task
-        Name of the task.
-    problem, remedy
-        Parts of the messages.
-
-    Raises
-    ------
-    Unavailable
-        If there is no path.
-    UserError
-        If the folder does not exist.
-    """
-    default = f"own/{task.partition('/')[0]} of the data folder"
-    if not path:
-        raise Unavailable(problem, f"{remedy}, in {default} or one you name: {task}:path=FOLDER.")
-    folder = user_path(path)
-    if not folder.is_dir():
-        raise UserError(f"{task}: {folder} is no folder; {remedy}, in {default} or one you name.")
-    return folder

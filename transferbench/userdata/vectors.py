@@ -19,7 +19,8 @@ from transferbench.errors import UserError
 from transferbench.messages import counted, reason
 from transferbench.problem import Matrix, canonical
 from transferbench.settings import Settings
-from transferbench.userdata.documents import Documents, check_files
+from transferbench.user_files import check_files
+from transferbench.userdata.documents import Documents
 
 #: What models see of a document: its words (or the numbers of its matrix), dense vectors, or both.
 Features: TypeAlias = Literal["words", "embeddings", "both"]
