@@ -123,19 +123,9 @@ def test_modules_of_this_package_are_not_bound_to_their_names(tmp_path):
     """So runs stay current if a file is renamed that has the same content."""
     path = models.get("lr").path
     assert fingerprint.untraced(path) == ""
-    texts = {fingerprint._read(file)[0] for file in reached(path)}
+    texts = {fingerprint._read(file)[0] for file in fingerprint.covered(path)}
     digest = hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()[:16]
     assert anew(path) == digest
-
-
-def reached(path: Path) -> set[Path]:
-    """Return a module and the modules of this package that it imports."""
-    found, waiting = set(), [path]
-    while waiting:
-        if (file := waiting.pop()) not in found:
-            found.add(file)
-            waiting += fingerprint._read(file)[1]
-    return found
 
 
 def test_names_of_files_count_for_a_plug_in(plugin):

@@ -42,19 +42,22 @@ def fingerprint(path: Path) -> str:
     """Return 16 hex digits for the code of a module and of what it imports, see above."""
     path = path.resolve()
     plugin = _package(path)
-    texts: dict[Path, str] = {}
-    waiting = [path, *plugin]
-    while waiting:
-        file = waiting.pop()
-        if file not in texts:
-            text, imported = _read(file)
-            texts[file] = f"{plugin[file]}\n{text}" if file in plugin else text
-            waiting += imported
+    texts = {file: _read(file)[0] for file in covered(path)}
     # Sorted, so the folder of the package does not matter.
-    parts = [*sorted(texts.values())]
+    parts = sorted(f"{plugin[f]}\n{text}" if f in plugin else text for f, text in texts.items())
     if plugin:
         parts += [f"module {plugin[path]}", *map(_version, declared(path) or ())]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def covered(path: Path) -> set[Path]:
+    """Return the files that the fingerprint of a module covers."""
+    found, waiting = set[Path](), [path.resolve(), *_package(path.resolve())]
+    while waiting:
+        if (file := waiting.pop()) not in found:
+            found.add(file)
+            waiting += _read(file)[1]
+    return found
 
 
 @cache

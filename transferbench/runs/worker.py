@@ -93,6 +93,7 @@ def _measure(record: Record, job: Job, send: Send) -> Record:
         report=lambda iteration, planned: send(f"[{iteration}, {planned}]"),
     )  # fmt: skip
     fit, truth = result.fit, result.truth
+    doubts = getattr(datasets.tasks().get(run.task.base), "doubts", None)
     scored = [int(np.count_nonzero(rows)) for rows in truth.scored]
     documents = {**dict(zip(truth.names, scored, strict=True)), ALL: sum(scored)}
     peak = artefacts.peak_mib()
@@ -106,7 +107,7 @@ def _measure(record: Record, job: Job, send: Send) -> Record:
         iterations=len(fit.trace),
         trace=tuple(map(float, fit.trace)) if run.curve else (),
         curve={n: tuple(values) for n, values in result.curve.items()} if run.curve else None,
-        doubts=datasets.doubts(run.task.base, result.problem, run.model, run.params, fit),
+        doubts=doubts(result.problem, run.model, run.params, fit) if doubts else (),
         seconds=round(result.seconds, 4),
         reused_seconds=round(result.costs.reused, 4),
         peak_mib=None if peak is None else round(max(peak, result.costs.peak_mib), 1),

@@ -49,14 +49,15 @@ from transferbench import strict_yaml
 from transferbench.core.scale import safe_scale
 from transferbench.data.fetch import File
 from transferbench.data.problems import TrainFraction, problem_from_views, train_mask
-from transferbench.errors import Unavailable, UserError, unknown
+from transferbench.errors import Doubt, Unavailable, UserError, unknown
 from transferbench.files import user_path
-from transferbench.parameters import CountOrZero, convert, resolve, schema
-from transferbench.problem import Matrix, Problem, Truth
+from transferbench.parameters import CountOrZero, Params, convert, resolve, schema
+from transferbench.problem import Fit, Matrix, Problem, Truth
 from transferbench.settings import Settings
 from transferbench.user_files import check_files, user_folder
 from transferbench.userdata import documents
 from transferbench.userdata.documents import DomainFiles, ReadOptions
+from transferbench.userdata.doubts import data_doubts, fit_doubts
 from transferbench.userdata.labels import warn_of_alike
 from transferbench.userdata.load import feature_function, load
 from transferbench.userdata.multilabel import pool
@@ -82,6 +83,13 @@ def user_files(path: Path) -> list[Path]:
     files = [file for domain in sources + targets for file in domain.files]
     read = (f for file in files for f in (file, documents.labels_file(file)) if f)
     return [path, *read, *map(Path, keys.vectors)]
+
+
+def doubts(problem: Problem, model: str, params: Params, fit: Fit) -> tuple[Doubt, ...]:
+    """Return doubts about a result on documents of a user; `runs.worker` asks each dataset."""
+    if problem.family == "multilabel":
+        return ()
+    return (*data_doubts(problem), *fit_doubts(model, problem, params, fit))
 
 
 def build(
