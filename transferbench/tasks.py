@@ -97,7 +97,7 @@ class Task:
                 )
         if twice := sorted(dict(self.changed).keys() & options.keys()):
             raise UserError(f"{self}: {', '.join(twice)} given twice; remove one.")
-        known = parameters.schema(datasets.tasks()[self.base].build)
+        known = parameters.schema(datasets.module(self.base).build)
         known = {**SUBSAMPLE, "order": ORDER, **known}
         changed, order = dict(self.changed), self.order
         for name, value in options.items():
@@ -114,7 +114,7 @@ class Task:
     @cached_property
     def options(self) -> Params:
         """All options of the builder."""
-        schema = parameters.schema(datasets.tasks()[self.base].build)
+        schema = parameters.schema(datasets.module(self.base).build)
         changed = dict(self.changed)
         return {name: changed.get(name, option.default) for name, option in schema.items()}
 
@@ -174,7 +174,7 @@ class Task:
         settings
             Folder of the data.
         """
-        module = datasets.tasks()[self.base]
+        module = datasets.module(self.base)
         code = fingerprint(Path(str(module.__file__)))
         originals = [file.digest for file in original_files(self).values()]
         files = [*originals, *user_file_digests(self, settings)]
@@ -245,7 +245,7 @@ def ensure_built(task: Task, settings: Settings) -> BuiltTask:
     name = task.built_name(settings)
     path = settings.data.absolute() / "built" / name
     # The name shows no change of code that the fingerprint of the builder does not cover.
-    if path in _built_here or not untraced(Path(str(datasets.tasks()[task.base].__file__))):
+    if path in _built_here or not untraced(Path(str(datasets.module(task.base).__file__))):
         with suppress(OSError, ValueError):
             return BuiltTask(path, read_facts(path, name), name)
     users = bool(users_path(task, settings))
@@ -277,7 +277,7 @@ def _build(task: Task, settings: Settings) -> tuple[Problem, Truth]:
     originals = {name: fetch.get(file, settings) for name, file in original_files(task).items()}
     users = users_path(task, settings)
     options = dict(task.options, path=users) if users else task.options
-    build = datasets.tasks()[task.base].build
+    build = datasets.module(task.base).build
     # Only the builder of the user's files needs more than its originals: the model of embeddings.
     wanted = inspect.signature(build).parameters.get("settings")
     more = [settings] if wanted and wanted.kind is wanted.POSITIONAL_OR_KEYWORD else []
@@ -304,7 +304,7 @@ def _subsample(task: Task, settings: Settings) -> tuple[Problem, Truth]:
 
 def original_files(task: Task) -> dict[str, fetch.File]:
     """Return the originals that a task is built from, by name."""
-    module = datasets.tasks()[task.base]
+    module = datasets.module(task.base)
     names = module.needed(task.base) if hasattr(module, "needed") else module.FILES
     return {name: module.FILES[name] for name in names}
 
@@ -356,4 +356,4 @@ def user_file_digests(task: Task, settings: Settings | None) -> list[str]:
     if not path:
         return []
     start = user_path(path)
-    return file_digests(datasets.tasks()[task.base].user_files(start), start)
+    return file_digests(datasets.module(task.base).user_files(start), start)
