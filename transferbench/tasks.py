@@ -1,7 +1,7 @@
 """Tasks by name: built once from verified originals, checked against their facts, cached, loaded.
 
 The name of a task may contain options of its builder: `gtl/comp-vs-rec:weighting=tf,min_df=10`. A
-transfer task also has the options of `problems.subsample`, and every task has `order`, which
+transfer task also has the options of `subsample`, and every task has `order`, which
 permutes the documents of each domain. An option of the builder hides one of the same name. The path
 of a YAML file is the name of a task from the user's files.
 """
@@ -18,12 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from transferbench import datasets, parameters
-from transferbench.data import fetch, problems
+from transferbench.data import fetch
 from transferbench.data.built import BuiltTask as BuiltTask
 from transferbench.data.built import read as read
 from transferbench.data.built import read_facts as read_facts
 from transferbench.data.built import write as write
 from transferbench.data.facts import Facts, key_of_files
+from transferbench.data.problems import Builder
+from transferbench.data.subsample import subsample
 from transferbench.errors import UserError, unknown
 from transferbench.files import user_path, writing
 from transferbench.fingerprint import fingerprint, untraced
@@ -37,7 +39,7 @@ YAML_SUFFIXES = (".yaml", ".yml")
 #: The option that every task has: a number above 0 permutes the documents of each domain.
 ORDER = parameters.Parameter("order", CountOrZero, 0)
 #: Options that every transfer task has.
-SUBSAMPLE = parameters.schema(problems.subsample)
+SUBSAMPLE = parameters.schema(subsample)
 FORMAT = 4  # of the files of built tasks; a change makes every task build again
 
 
@@ -50,7 +52,7 @@ class Task:
     base
         Full name without options.
     changed
-        Options of the builder and of `problems.subsample` that differ from the defaults, sorted.
+        Options of the builder and of `subsample` that differ from the defaults, sorted.
     order
         Seed that permutes the documents of each domain; 0 for the order as built.
     """
@@ -120,7 +122,7 @@ class Task:
 
     @property
     def subsample_options(self) -> Params:
-        """The options of `problems.subsample` that differ from the defaults."""
+        """The options of `subsample` that differ from the defaults."""
         return {name: value for name, value in self.changed if name not in self.options}
 
     @property
@@ -180,7 +182,7 @@ class Task:
         files = [*originals, *user_file_digests(self, settings)]
         inputs = [FORMAT, dict(self.options), code, *files]
         if self.subsample_options:
-            inputs += [dict(self.subsample_options), fingerprint(Path(problems.__file__))]
+            inputs += [dict(self.subsample_options), fingerprint(Path(inspect.getfile(subsample)))]
         digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:12]
         return f"{self.base}-{digest}.task"
 
@@ -273,7 +275,7 @@ _built_here: set[Path] = set()
 
 
 def _build(task: Task, settings: Settings) -> tuple[Problem, Truth]:
-    """Build a task from its originals, without the options of `problems.subsample`."""
+    """Build a task from its originals, without the options of `subsample`."""
     originals = {name: fetch.get(file, settings) for name, file in original_files(task).items()}
     users = users_path(task, settings)
     options = dict(task.options, path=users) if users else task.options
@@ -298,8 +300,8 @@ def _subsample(task: Task, settings: Settings) -> tuple[Problem, Truth]:
     weights: dict[str, Any] = {name: options[name] for name in plain}
     if plain:
         weights["min_df"] = options["min_df"]
-    subsample: problems.Builder = problems.subsample
-    return subsample(problem, truth, **weights, **task.subsample_options)
+    some: Builder = subsample  # its options are checked
+    return some(problem, truth, **weights, **task.subsample_options)
 
 
 def original_files(task: Task) -> dict[str, fetch.File]:
