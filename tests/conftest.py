@@ -261,8 +261,7 @@ def _fresh_registries():
     """Clear the cached registries after each test, because a test may change their folders."""
     yield
     plugins.points.cache_clear()
-    datasets.modules.cache_clear()
-    datasets.tasks.cache_clear()
+    datasets.of_plugins.cache_clear()
     tasks._parse.cache_clear()
 
 

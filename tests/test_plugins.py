@@ -40,6 +40,7 @@ exiting-data = plugged.exits
 raising-data = plugged.raises
 syntax-data = plugged.syntax
 gone-data = plugged.gone
+taken-out = transferbench.taken_out
 [transferbench.models.clustering]
 good-model = plugged.good_model
 without-fit = plugged.without_fit
@@ -69,7 +70,7 @@ def site(plugin):
 
 def forget() -> None:
     """Forget the plug-ins that this process knows."""
-    caches = models.registry, models.load, models.code, datasets.modules, datasets.tasks
+    caches = models.registry, models.load, models.code, datasets.of_plugins
     for known in (*caches, plugins.points):
         known.cache_clear()
     for name in [name for name in sys.modules if name.partition(".")[0] in ("plugged", "exiting")]:
@@ -109,9 +110,12 @@ def test_broken_plugins_are_named_once_and_the_rest_is_listed(beside, site):
 
 
 def test_other_models_run_beside_broken_plugins(beside):
+    """Datasets of plug-ins are not imported for a task of ours."""
     out, err = beside("run", "generated/small:documents=40", "-m", "kmeans", "--json")
     assert json.loads(out)["status"] == "done"
-    assert set(left_out(err)) == LEFT_OUT_DATA | LEFT_OUT_MODELS
+    assert set(left_out(err)) == LEFT_OUT_MODELS
+    _, err = beside("run", "good/one", "-m", "kmeans", code=2)
+    assert set(left_out(err)) == LEFT_OUT_DATA
 
 
 @pytest.mark.parametrize(

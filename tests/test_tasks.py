@@ -38,9 +38,8 @@ def own(plugin, monkeypatch):
     from transferbench import datasets, plugins
 
     plugins.points.cache_clear()
-    datasets.modules.cache_clear()
-    datasets.tasks.cache_clear()
-    return datasets.tasks()["own/small"]
+    datasets.of_plugins.cache_clear()
+    return datasets.module("own/small")
 
 
 def same(one, two) -> bool:

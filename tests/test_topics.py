@@ -20,7 +20,8 @@ import transferbench
 from transferbench import models, tasks, topics
 from transferbench.cli.topics import command
 from transferbench.core.graph import cosine_graph
-from transferbench.data.problems import problem_from_counts, subsample
+from transferbench.data.problems import problem_from_counts
+from transferbench.data.subsample import subsample
 from transferbench.errors import Unavailable
 from transferbench.problem import Domain, FeatureClusters, Fit, Problem
 from transferbench.topics import topics_of

@@ -1,7 +1,7 @@
 """Tasks by name: built once from verified originals, checked against their facts, cached, loaded.
 
 The name of a task may contain options of its builder: `gtl/comp-vs-rec:weighting=tf,min_df=10`. A
-transfer task also has the options of `problems.subsample`, and every task has `order`, which
+transfer task also has the options of `subsample`, and every task has `order`, which
 permutes the documents of each domain. An option of the builder hides one of the same name. The path
 of a YAML file is the name of a task from the user's files.
 """
@@ -18,12 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from transferbench import datasets, parameters
-from transferbench.data import fetch, problems
+from transferbench.data import fetch
 from transferbench.data.built import BuiltTask as BuiltTask
 from transferbench.data.built import read as read
 from transferbench.data.built import read_facts as read_facts
 from transferbench.data.built import write as write
 from transferbench.data.facts import Facts, key_of_files
+from transferbench.data.problems import Builder
+from transferbench.data.subsample import subsample
 from transferbench.errors import UserError, unknown
 from transferbench.files import user_path, writing
 from transferbench.fingerprint import fingerprint, untraced
@@ -37,7 +39,7 @@ YAML_SUFFIXES = (".yaml", ".yml")
 #: The option that every task has: a number above 0 permutes the documents of each domain.
 ORDER = parameters.Parameter("order", CountOrZero, 0)
 #: Options that every transfer task has.
-SUBSAMPLE = parameters.schema(problems.subsample)
+SUBSAMPLE = parameters.schema(subsample)
 FORMAT = 4  # of the files of built tasks; a change makes every task build again
 
 
@@ -50,7 +52,7 @@ class Task:
     base
         Full name without options.
     changed
-        Options of the builder and of `problems.subsample` that differ from the defaults, sorted.
+        Options of the builder and of `subsample` that differ from the defaults, sorted.
     order
         Seed that permutes the documents of each domain; 0 for the order as built.
     """
@@ -97,7 +99,7 @@ class Task:
                 )
         if twice := sorted(dict(self.changed).keys() & options.keys()):
             raise UserError(f"{self}: {', '.join(twice)} given twice; remove one.")
-        known = parameters.schema(datasets.tasks()[self.base].build)
+        known = parameters.schema(datasets.module(self.base).build)
         known = {**SUBSAMPLE, "order": ORDER, **known}
         changed, order = dict(self.changed), self.order
         for name, value in options.items():
@@ -114,13 +116,13 @@ class Task:
     @cached_property
     def options(self) -> Params:
         """All options of the builder."""
-        schema = parameters.schema(datasets.tasks()[self.base].build)
+        schema = parameters.schema(datasets.module(self.base).build)
         changed = dict(self.changed)
         return {name: changed.get(name, option.default) for name, option in schema.items()}
 
     @property
     def subsample_options(self) -> Params:
-        """The options of `problems.subsample` that differ from the defaults."""
+        """The options of `subsample` that differ from the defaults."""
         return {name: value for name, value in self.changed if name not in self.options}
 
     @property
@@ -174,13 +176,13 @@ class Task:
         settings
             Folder of the data.
         """
-        module = datasets.tasks()[self.base]
+        module = datasets.module(self.base)
         code = fingerprint(Path(str(module.__file__)))
         originals = [file.digest for file in original_files(self).values()]
         files = [*originals, *user_file_digests(self, settings)]
         inputs = [FORMAT, dict(self.options), code, *files]
         if self.subsample_options:
-            inputs += [dict(self.subsample_options), fingerprint(Path(problems.__file__))]
+            inputs += [dict(self.subsample_options), fingerprint(Path(inspect.getfile(subsample)))]
         digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:12]
         return f"{self.base}-{digest}.task"
 
@@ -245,7 +247,7 @@ def ensure_built(task: Task, settings: Settings) -> BuiltTask:
     name = task.built_name(settings)
     path = settings.data.absolute() / "built" / name
     # The name shows no change of code that the fingerprint of the builder does not cover.
-    if path in _built_here or not untraced(Path(str(datasets.tasks()[task.base].__file__))):
+    if path in _built_here or not untraced(Path(str(datasets.module(task.base).__file__))):
         with suppress(OSError, ValueError):
             return BuiltTask(path, read_facts(path, name), name)
     users = bool(users_path(task, settings))
@@ -273,11 +275,11 @@ _built_here: set[Path] = set()
 
 
 def _build(task: Task, settings: Settings) -> tuple[Problem, Truth]:
-    """Build a task from its originals, without the options of `problems.subsample`."""
+    """Build a task from its originals, without the options of `subsample`."""
     originals = {name: fetch.get(file, settings) for name, file in original_files(task).items()}
     users = users_path(task, settings)
     options = dict(task.options, path=users) if users else task.options
-    build = datasets.tasks()[task.base].build
+    build = datasets.module(task.base).build
     # Only the builder of the user's files needs more than its originals: the model of embeddings.
     wanted = inspect.signature(build).parameters.get("settings")
     more = [settings] if wanted and wanted.kind is wanted.POSITIONAL_OR_KEYWORD else []
@@ -298,13 +300,13 @@ def _subsample(task: Task, settings: Settings) -> tuple[Problem, Truth]:
     weights: dict[str, Any] = {name: options[name] for name in plain}
     if plain:
         weights["min_df"] = options["min_df"]
-    subsample: problems.Builder = problems.subsample
-    return subsample(problem, truth, **weights, **task.subsample_options)
+    some: Builder = subsample  # its options are checked
+    return some(problem, truth, **weights, **task.subsample_options)
 
 
 def original_files(task: Task) -> dict[str, fetch.File]:
     """Return the originals that a task is built from, by name."""
-    module = datasets.tasks()[task.base]
+    module = datasets.module(task.base)
     names = module.needed(task.base) if hasattr(module, "needed") else module.FILES
     return {name: module.FILES[name] for name in names}
 
@@ -356,4 +358,4 @@ def user_file_digests(task: Task, settings: Settings | None) -> list[str]:
     if not path:
         return []
     start = user_path(path)
-    return file_digests(datasets.tasks()[task.base].user_files(start), start)
+    return file_digests(datasets.module(task.base).user_files(start), start)

@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from transferbench import tasks
-from transferbench.data.problems import draw_labelled, problem_from_counts, subsample
+from transferbench.data.problems import problem_from_counts
+from transferbench.data.subsample import draw_labelled, subsample
 from transferbench.data.text import weight
 from transferbench.errors import Unavailable, UserError
 

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from conftest import ELSEWHERE, originals, slow_unless
@@ -10,7 +16,9 @@ from transferbench import datasets, parameters, tasks
 from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable
 
-OPTIONS = {name: parameters.schema(module.build) for name, module in datasets.tasks().items()}
+OPTIONS = {name: parameters.schema(datasets.module(name).build) for name in datasets.tasks()}
+#: Datasets of this package.
+DECLARED = [d for d in datasets.every() if d.module.startswith("transferbench.")]
 #: Tasks from the user's own files, which the option `path` names.
 OWN = [name for name, options in OPTIONS.items() if "path" in options]
 #: Built in other tests: embeddings take minutes, and need a library of an extra.
@@ -23,9 +31,10 @@ FETCHED = [name for name in OPTIONS if name not in {*OWN, *EMBEDDED, *ALIKE}]
 
 @pytest.mark.parametrize("name", datasets.tasks())
 def test_a_task_states_its_files_and_facts(name):
-    module = datasets.tasks()[name]
+    module = datasets.module(name)
     if name not in {*ELSEWHERE, *OWN}:
-        assert "digest" in datasets.facts(name)
+        hint = f"build it by `pytest {__file__} -k 'facts_hold and {name}'`, which prints its facts"
+        assert "digest" in datasets.facts(name), hint
     assert tasks.Task.parse(name).has_default_options
     needed = tasks.original_files(tasks.Task.parse(name))
     assert bool(needed) == bool(module.FILES)  # empty where nothing is fetched at all
@@ -42,16 +51,35 @@ def test_every_original_belongs_to_a_task(module):
     assert used == set(module.FILES)
 
 
-def test_the_list_of_tasks_is_that_of_the_modules():
-    """If not: write `json.dumps(made, indent=1)` to transferbench/datasets/tasks.json."""
-    own = [m for m in datasets.modules().values() if m.__name__.startswith("transferbench.")]
-    made = {task: line for module in own for task, line in module.TASKS.items()}
-    assert list(datasets.read_json("tasks.json").items()) == list(made.items())
-    assert datasets.summaries().keys() == datasets.tasks().keys()
+@pytest.mark.parametrize("dataset", DECLARED, ids=lambda dataset: dataset.name)
+def test_the_json_file_of_a_dataset_is_that_of_its_module(dataset):
+    module = importlib.import_module(dataset.module)
+    assert dataset.content["tasks"] == module.TASKS
+    assert dataset.content.get("facts", {}).keys() <= module.TASKS.keys()
+    assert dataset.content.get("files", {}).keys() <= {*module.FILES, *getattr(module, "KNOWN", ())}
+    path = Path(module.__file__).with_suffix(".json")
+    long = [key for key, value in dataset.content.items() if isinstance(value, dict)]
+    entries = sum(len(dataset.content[key]) for key in long)
+    # One entry a line, so that a difference shows what changed.
+    assert (
+        len(path.read_text("utf-8").splitlines()) == 2 + len(dataset.content) + len(long) + entries
+    )
 
 
-def test_facts_are_of_tasks_and_short_names_are_of_the_first():
-    assert datasets.read_json("facts.json").keys() <= datasets.tasks().keys()
+def test_a_task_is_found_and_listed_without_importing_other_datasets():
+    code = """if True:
+        import sys
+        from transferbench import datasets, tasks
+        assert len(datasets.tasks()) > 100
+        datasets.facts(tasks.Task.parse("comp-vs-rec").base)["digest"]
+        names = [n for n in sys.modules if n.startswith("transferbench.datasets.")]
+        assert names == ["transferbench.datasets.newsgroups"], names
+        assert "transferbench.userdata.tasks" not in sys.modules
+    """
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_short_names_are_of_the_first():
     assert datasets.full_name("comp-vs-sci") == "gtl/comp-vs-sci"  # zhuang/, mtc/ have it, too
     assert datasets.full_name("rec-vs-talk") == "gtl/rec-vs-talk"
     assert datasets.full_name("comp-vs-rec-19997") == "dtl/comp-vs-rec-19997"
@@ -63,7 +91,7 @@ def test_without_the_users_files_the_error_states_the_remedy(name, home):
     with pytest.raises(Unavailable, match=rf"; .*: {name}:path=(FOLDER|FILE\.yaml)\.$") as error:
         tasks.load(tasks.Task.parse(name), home)
     assert "\n" not in str(error.value)
-    assert datasets.tasks()[name].user_files(home.data) == []
+    assert datasets.module(name).user_files(home.data) == []
 
 
 #: Tasks that are built quickly, the first of each kind, and one without labels.
@@ -78,9 +106,12 @@ QUICK -= {name for name in QUICK if name.endswith(("-19997", "-bydate"))}
 @pytest.mark.parametrize("name", slow_unless(QUICK.__contains__, FETCHED))
 def test_facts_hold_when_built_from_the_originals(name):
     """The cache of built tasks is not used, so that the builder itself runs."""
-    module = datasets.tasks()[name]
+    module = datasets.module(name)
     problem, truth = module.build(name, originals(name), **tasks.Task.parse(name).options)
-    Facts.from_problem(problem, truth).check(name, datasets.facts(name))
+    facts, known = Facts.from_problem(problem, truth), datasets.facts(name)
+    line = json.dumps({name: facts.to_json()}, ensure_ascii=False)[1:-1]
+    assert known, f'check it by hand, then write into "facts" of {module.__name__}: {line}'
+    facts.check(name, known)
 
     transfer = problem.family == "transfer"
     unit_length = tasks.Task.parse(name).options.get("unit_length", False)

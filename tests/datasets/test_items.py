@@ -38,7 +38,7 @@ ITEMS = {
 @pytest.mark.parametrize("name", ITEMS)
 def test_documents_0_9_and_the_last_are_the_right_ones(name):
     options, expected = ITEMS[name]
-    problem, truth = datasets.tasks()[name].build(name, originals(name), **options)
+    problem, truth = datasets.module(name).build(name, originals(name), **options)
     items = {
         domain.name: ", ".join(
             f"{problem.classes[Y[i].argmax()]} {domain.X[[i]].sum():.0f}" for i in (0, 9, -1)

@@ -17,16 +17,13 @@ from pathlib import Path
 import numpy as np
 
 from transferbench.data import sentences
+from transferbench.data.declared import declared
 from transferbench.data.sentences import MODEL, SIZE
 from transferbench.datasets import newsgroups
 from transferbench.problem import Problem, Truth
 
 FILES = newsgroups.FILES | MODEL
-TASKS = {
-    name.replace("gtl/", "embedded/"): f"{line}; with sentence embeddings"
-    for name, line in newsgroups.TASKS.items()
-    if name.startswith("gtl/") and name.count("-vs-") == 1
-}
+_, TASKS = declared(__file__)
 
 MAX_LENGTH = 256  # word pieces of a text, with those for its begin and end
 

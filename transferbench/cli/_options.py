@@ -113,7 +113,7 @@ def task_names() -> Iterable[str]:
     """Return the names of all tasks, with and without the data set."""
     from transferbench import datasets
 
-    names = datasets.summaries()
+    names = datasets.tasks()
     return {*names, *(name.rpartition("/")[2] for name in names)}
 
 

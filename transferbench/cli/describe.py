@@ -98,7 +98,7 @@ def _task(name: str, settings: Settings) -> list[str]:
         facts = tasks.ensure_built(task, settings).facts
         head = [str(task), "", f"A {facts.family} task of your own."]
         return head + _section("Facts", facts.to_json())
-    name, module = task.base, datasets.tasks()[task.base]
+    name, module = task.base, datasets.module(task.base)
     options = parameters.schema(module.build)
     order = f"{tasks.ORDER} (above 0: the documents of each domain in another order)"
     of_transfer = tasks.SUBSAMPLE.values()

@@ -67,7 +67,7 @@ def command(settings: Settings, name: str, out: Path, form: str) -> None:
     hidden = map(_labels, repeat(problem.classes), truth.names, truth.Y, truth.scored)
     for file, labels in (("labels.csv", known), ("truth.csv", hidden)):
         pd.concat(labels).to_csv(out / file, index=False)
-    summary = datasets.tasks()[value.base].TASKS[value.base]
+    summary = datasets.tasks()[value.base]
     template = Template((Path(__file__).parent / "templates" / "export.md.j2").read_text("utf-8"))
     text = template.render(
         task=value, summary=summary, problem=problem, matrices=matrices, form=form

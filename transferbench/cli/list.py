@@ -95,7 +95,7 @@ def _read(settings: Settings, what: str) -> dict[str, list[Listed]]:
             for model in models.registry().values()
         ]  # fmt: skip
     if what in ("all", "tasks"):
-        summaries = datasets.summaries()
+        summaries = datasets.tasks()
         sizes = {n: datasets.facts(n).get("documents", {}).values() for n in summaries}
         lists["tasks"] = [
             {"name": name, "documents": sum(sizes[name]) or None, "summary": summary}

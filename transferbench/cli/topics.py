@@ -192,7 +192,7 @@ def _check_outputs(
     inputs = [file for domain in domains for file in domain.files]
     inputs += map(user_path, files.vectors)
     if name and (users := tasks.users_path(value := tasks.Task.parse(task(name)))):
-        inputs += datasets.tasks()[value.base].user_files(user_path(users))
+        inputs += datasets.module(value.base).user_files(user_path(users))
     outputs = (
         ("--csv", csv, (".csv",)),
         ("--by-document", by_document, (".csv",)),

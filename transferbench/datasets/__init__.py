@@ -1,90 +1,147 @@
-"""The datasets: one file each, with its origins, its tasks and `build`.
+"""The datasets: one module each, with a JSON file beside it; see `data.declared` for its content.
 
 A dataset module has
     FILES  {name: fetch.File}   origins of the original files and their digests; may be empty
-    TASKS  {task: one line}     the tasks it makes, `<paper or set>/<name>` or `<set>`; tasks.json
-                                repeats those of the datasets here, so that they can be listed
-                                quickly
+    TASKS  {task: one line}     the tasks it makes, `<paper or set>/<name>` or `<set>`
     build(task, files, **options) → (Problem, Truth)   its keyword-only arguments are the options
     needed(task) → names in FILES       optional: the files of one task, if it does not need all
     user_files(path) → files            the files to read, none if the path does not exist; needed
                                         if `build` has an option `path` for the user's file or
                                         folder
     FACTS  {task: facts}        optional: facts that must hold for a task built with the default
-                                options; for the datasets here they are in facts.json
+                                options
 
-Other packages add datasets by entry points in the group `transferbench.datasets`.
+Every module in this folder is a dataset. Other modules add datasets by entry points in the group
+`transferbench.datasets`. A module without a JSON file is imported to list its tasks.
 """
 
 import importlib
-import json
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from transferbench import plugins
-from transferbench.data.fetch import originals as originals
-from transferbench.data.fetch import read_originals
-from transferbench.errors import unknown
+from transferbench.data import declared
+from transferbench.errors import UserError, unknown
+from transferbench.messages import reason
 
 FOLDER = Path(__file__).parent
+#: Start of the names of modules of this package.
+PACKAGE = "transferbench."
 #: The form of its documents, at the end of the name of a task.
 FORM = re.compile("-(bydate|19997|rebuilt|reversed)$")
 
 
-def _stems() -> dict[str, str]:
-    """Return the names of the files here by the names of their datasets."""
-    stems = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
-    return {stem.replace("_", "-"): stem for stem in stems}
+class Dataset(NamedTuple):
+    """A dataset whose module need not be imported yet.
+
+    Parameters
+    ----------
+    name
+        Name of the dataset: of its file, with hyphens, or of its entry point.
+    module
+        Full name of its module.
+    content
+        What it declares, see `data.declared`.
+    """
+
+    name: str
+    module: str
+    content: dict[str, Any]
 
 
 @cache
-def modules() -> dict[str, ModuleType]:
-    """Return the dataset modules by name; the name is that of the file, with hyphens."""
-    by_name = {n: importlib.import_module(f"{__name__}.{stem}") for n, stem in _stems().items()}
-    # The user's own files make tasks in the same way.
-    by_name["user"] = importlib.import_module("transferbench.userdata.tasks")
-    return by_name | {name: m for name, m in _plugins().items() if name not in by_name}
+def of_package() -> tuple[Dataset, ...]:
+    """Return the datasets of this folder."""
+    files = sorted(FOLDER.glob("[!_]*.py"))
+    return tuple(
+        _dataset(file.stem.replace("_", "-"), f"{__name__}.{file.stem}", file) for file in files
+    )
 
 
-def _plugins(*, others: bool = False) -> dict[str, ModuleType]:
-    """Return the dataset modules of entry points by name.
-
-    With `others`, return only those of other packages.
-    """
-    by_name: dict[str, ModuleType] = {}
-    own = {*_stems(), "user"}
-    for point in plugins.points().select(group="transferbench.datasets"):
-        if others and (point.module.startswith("transferbench.") or point.name in own):
+@cache
+def of_plugins() -> tuple[Dataset, ...]:
+    """Return the datasets of entry points, those in other folders of this package first."""
+    names = {dataset.name for dataset in of_package()}
+    found: dict[str, Dataset] = {}
+    points = plugins.points().select(group="transferbench.datasets")
+    for point in sorted(points, key=lambda point: not point.module.startswith(PACKAGE)):
+        file = FOLDER.parents[1].joinpath(*point.module.split(".")).with_suffix(".py")
+        is_gone = point.module.startswith(PACKAGE) and not file.is_file()
+        if is_gone or point.name in names or point.name in found:
             continue
         with plugins.left_out_if_broken(point.name):
-            module = point.load()
-            for name in ("FILES", "TASKS", "build"):
-                getattr(module, name)
-            if not isinstance(module.TASKS, dict):
-                raise TypeError("TASKS is no dict")
-            by_name.setdefault(point.name, module)
+            if not point.module.startswith(PACKAGE):
+                file = plugins.origin(point)
+            found[point.name] = _dataset(point.name, point.module, file)
+    return tuple(found.values())
+
+
+def _dataset(name: str, module: str, file: Path) -> Dataset:
+    """Return a dataset; import its module only if there is no JSON file beside it."""
+    if file.with_suffix(".json").is_file():
+        return Dataset(name, module, declared.read(f"{file}"))
+    imported = _imported(module)
+    content = {"tasks": imported.TASKS, "facts": getattr(imported, "FACTS", {})}
+    return Dataset(name, module, content)
+
+
+def _imported(name: str) -> ModuleType:
+    module = importlib.import_module(name)
+    for attribute in ("FILES", "TASKS", "build"):
+        getattr(module, attribute)
+    if not isinstance(module.TASKS, dict):
+        raise TypeError("TASKS is no dict")
+    return module
+
+
+def every() -> Iterator[Dataset]:
+    """Yield all datasets, ours first, so that no plug-in takes their tasks."""
+    yield from of_package()
+    yield from of_plugins()
+
+
+def modules() -> dict[str, ModuleType]:
+    """Return the dataset modules by name, all imported."""
+    by_name = {}
+    for dataset in every():
+        with plugins.left_out_if_broken(dataset.name):
+            by_name[dataset.name] = _imported(dataset.module)
     return by_name
 
 
-@cache
-def tasks() -> dict[str, ModuleType]:
-    """Return the dataset module of every task, by full task name."""
-    by_task: dict[str, ModuleType] = {}
-    for module in modules().values():  # our own first: no plug-in takes their tasks
-        by_task |= {task: module for task in module.TASKS if task not in by_task}
-    return by_task
-
-
-def summaries() -> dict[str, str]:
-    """Return one line for each task, by full task name, without importing the modules here."""
-    lines = dict(read_json("tasks.json"))
-    for module in _plugins(others=True).values():
-        for task, line in module.TASKS.items():
+def tasks() -> dict[str, str]:
+    """Return one line for each task, by full task name; our modules are not imported."""
+    lines: dict[str, str] = {}
+    for dataset in every():
+        for task, line in dataset.content["tasks"].items():
             lines.setdefault(task, line)
     return lines
+
+
+def module(task: str) -> ModuleType:
+    """Return the dataset module of a task, by full task name; import no other one.
+
+    Raises
+    ------
+    UserError
+        If it is a plug-in that cannot be imported.
+    """
+    dataset = _of(task)
+    try:
+        return _imported(dataset.module)
+    except Exception as error:  # of another package, whose file declares the task
+        raise UserError(
+            f"{task}: the dataset {dataset.name} cannot be used ({reason(error)}); "
+            "expected a module with FILES, TASKS and build."
+        ) from error
+
+
+def _of(task: str) -> Dataset:
+    return next(dataset for dataset in every() if task in dataset.content["tasks"])
 
 
 def full_name(name: str) -> str:
@@ -101,32 +158,25 @@ def full_name(name: str) -> str:
     UserError
         If the task is unknown.
     """
-    short: dict[str, str] = {}
-    for task in tasks():
-        short.setdefault(task.rpartition("/")[2], task)
-    if full := name if name in tasks() else short.get(name):
-        return full
+    for datasets in (of_package, of_plugins):
+        names: list[str] = [task for dataset in datasets() for task in dataset.content["tasks"]]
+        if name in names:
+            return name
+        if short := [task for task in names if task.rpartition("/")[2] == name]:
+            return short[0]
     # dtl/comp-vs-rec exists only with the name of a collection at its end.
-    longer = {task for task in tasks() if task.startswith(f"{name}-")}
-    meant = longer or (short if "/" not in name else tasks())
+    names = list(tasks())
+    longer = {task for task in names if task.startswith(f"{name}-")}
+    meant = longer or (names if "/" in name else {task.rpartition("/")[2] for task in names})
     raise unknown("task", name, meant, "See `transferbench list`.")
 
 
 def facts(task: str) -> dict[str, Any]:
     """Return the facts of a task by name, see `data.facts.Facts`; empty if there are none."""
-    own = task in read_json("tasks.json")
-    known = read_json("facts.json") if own else getattr(tasks()[task], "FACTS", {})
-    return dict(known.get(task, {}))
+    return dict(_of(task).content.get("facts", {}).get(task, {}))
 
 
 def dataset_of(file: str) -> str:
-    """Return the dataset in originals.json that lists a file, or else the file's first folder."""
-    entries = read_originals().items()
-    return next((name for name, e in entries if file in e["files"]), file.partition("/")[0])
-
-
-@cache
-def read_json(name: str) -> dict[str, Any]:
-    """Return the content of a JSON file in the folder of the datasets."""
-    content: dict[str, Any] = json.loads((FOLDER / name).read_text("utf-8"))
-    return content
+    """Return the dataset of this folder that declares a file, or else the file's first folder."""
+    names = (d.name for d in of_package() if file in d.content.get("files", {}))
+    return next(names, file.partition("/")[0])

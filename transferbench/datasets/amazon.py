@@ -7,29 +7,22 @@ source and those of another as target. Reviews are in the order of the files, an
 come first.
 """
 
-from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.data.declared import declared
 from transferbench.data.problems import Content, Counts, builder
-from transferbench.datasets import originals
 
 CLASSES = ("negative", "positive")
-FILES = originals("amazon")
-DOMAINS = ("books", "dvd", "electronics", "kitchen")
-#: Task → source and target.
-PAIRS = {f"amazon/{a}-vs-{b}": (a, b) for a, b in permutations(DOMAINS, 2)}
-TASKS = {
-    task: f"Amazon reviews, {source} to {target}: 2 domains, the first labelled"
-    for task, (source, target) in PAIRS.items()
-}
+FILES, TASKS = declared(__file__)
 
 
 def needed(task: str) -> list[str]:
     """Return the two files of the source and of the target."""
-    return [f"amazon-reviews/{domain}/{name}.review" for domain in PAIRS[task] for name in CLASSES]
+    pair = task.removeprefix("amazon/").split("-vs-")
+    return [f"amazon-reviews/{domain}/{name}.review" for domain in pair for name in CLASSES]
 
 
 def _read(task: str, files: dict[str, Path]) -> Content[Counts]:

@@ -8,29 +8,22 @@ the files.
 """
 
 import csv
-from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 
+from transferbench.data.declared import declared
 from transferbench.data.problems import Texts, text_builder
-from transferbench.datasets import originals
 
 CLASSES = ("off-topic", "on-topic")
-FILES = originals("crisislex")
+FILES, TASKS = declared(__file__)
 DISASTERS = ("sandy", "alberta", "boston", "oklahoma", "queensland", "west-texas")
 FILE_OF = dict(zip(DISASTERS, FILES, strict=True))
-#: Task → source and target.
-PAIRS = {f"crisislex/{a}-vs-{b}": (a, b) for a, b in permutations(DISASTERS, 2)}
-TASKS = {
-    task: f"Tweets on disasters, {source} to {target}: 2 domains, the first labelled"
-    for task, (source, target) in PAIRS.items()
-}
 
 
 def needed(task: str) -> list[str]:
     """Return the files of the source and of the target."""
-    return [FILE_OF[disaster] for disaster in PAIRS[task]]
+    return [FILE_OF[disaster] for disaster in task.removeprefix("crisislex/").split("-vs-")]
 
 
 def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str, Texts]]:

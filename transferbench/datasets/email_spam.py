@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.data.declared import declared
 from transferbench.data.problems import Counts, builder
-from transferbench.datasets import originals
 
-FILES = originals("email-spam")
+FILES, TASKS = declared(__file__)
 #: The public mails and the inboxes of the tasks A and B.
 PUBLIC_A, *USERS_A = [name for name in FILES if "task_a" in name]
 PUBLIC_B, *USERS_B = [name for name in FILES if "task_b" in name]
@@ -41,11 +41,6 @@ SPLITS = {
     },
     "email-spam/task-b": {"source": PUBLIC_B, **INBOXES_B},
 }
-TASKS = {
-    task: f"Email spam, {'inbox to inbox' if '/inbox-' in task else 'public mails to inboxes'}: "
-    f"{len(split)} domains, the first labelled"
-    for task, split in SPLITS.items()
-} | {"email-spam/inboxes": "Email spam, the inboxes of task A: 3 domains, none labelled"}
 
 
 def needed(task: str) -> list[str]:

@@ -24,13 +24,12 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.data.declared import declared
 from transferbench.data.formats import read_arff
 from transferbench.data.problems import MultilabelData, multilabel_builder, topic_view
 from transferbench.data.text import weight
-from transferbench.datasets import originals
 
-FILES = originals("eurlex")
-TASKS = {"eurlex/directory-codes": "EUR-Lex: 20 directory codes, 4 tasks"}
+FILES, TASKS = declared(__file__)
 #: The first numbers of a directory code.
 Code = tuple[int, ...]
 

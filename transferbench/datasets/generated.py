@@ -15,20 +15,15 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.fetch import File
+from transferbench.data.declared import declared
 from transferbench.data.problems import Counts, builder
 from transferbench.parameters import Count, CountOrZero
 
-FILES: dict[str, File] = {}  # nothing to fetch
+FILES, TASKS = declared(__file__)
 DOCUMENTS = {
     "generated/small": 1_000,
     "generated/clusters": 10_000,
     "generated/transfer": 10_000,
-}
-TASKS = {
-    task: f"{documents:,} documents drawn at random, or as many as you like: "
-    + ("2 domains, the first labelled" if task.endswith("transfer") else "2 clustering tasks")
-    for task, documents in DOCUMENTS.items()
 }
 
 

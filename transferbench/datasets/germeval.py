@@ -7,34 +7,23 @@ A task has one part as source and the other as target. The classes are other and
 Their marks |LBR| of line breaks do not count as words.
 """
 
-from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 
+from transferbench.data.declared import declared
 from transferbench.data.problems import Texts, text_builder
-from transferbench.datasets import originals
 
-FILES = originals("germeval")
+FILES, TASKS = declared(__file__)
 #: Prefix of a task → its classes.
 CLASSES = {"": ("other", "offense"), "fine-": ("other", "abuse", "insult", "profanity")}
-#: Task → prefix, source, target.
-PARTS = {
-    f"germeval/{prefix}{source}-vs-{target}": (prefix, source, target)
-    for prefix in CLASSES
-    for source, target in permutations(("training", "test"))
-}
-TASKS = {
-    task: f"Offensive German tweets, {len(CLASSES[prefix])} classes, {source} to {target}: "
-    "2 domains, the first labelled"
-    for task, (prefix, source, target) in PARTS.items()
-}
 
 
 def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str, Texts]]:
-    prefix, source, target = PARTS[task]
+    prefix = "fine-" if "/fine-" in task else ""
+    source_and_target = task.removeprefix(f"germeval/{prefix}").split("-vs-")
     parts = {}
-    for domain, name in (("source", source), ("target", target)):
+    for domain, name in zip(("source", "target"), source_and_target, strict=True):
         content = files[f"germeval-2018/germeval2018.{name}.txt"].read_text(encoding="utf-8")
         rows = [line.split("\t") for line in content.strip().split("\n")]
         labels = [(fine if prefix else coarse).lower() for _, coarse, fine in rows]

@@ -25,20 +25,13 @@ from xml.etree import ElementTree
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.data.declared import declared
 from transferbench.data.formats import read_arff
 from transferbench.data.problems import TrainFraction, problem_from_views, train_mask
-from transferbench.datasets import originals
 from transferbench.parameters import CountOrZero
 from transferbench.problem import Matrix, Problem, Truth
 
-FILES = originals("mulan")
-TASKS = {
-    "mulan/emotions": "Mulan, emotions: 593 songs, 72 features, 6 labels",
-    "mulan/yeast": "Mulan, yeast: 2,417 genes, 103 features, 14 labels",
-    "mulan/medical": "Mulan, medical: 978 reports, 1,449 words, 45 labels",
-    "mulan/enron": "Mulan, enron: 1,702 e-mails, 1,001 words, 53 labels",
-    "mulan/bibtex": "Mulan, bibtex: 7,395 entries, 1,836 words, 159 labels",
-}
+FILES, TASKS = declared(__file__)
 #: Sets whose features are numbers, not words.
 NUMERIC = ("mulan/emotions", "mulan/yeast")
 

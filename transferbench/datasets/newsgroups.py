@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.data.declared import declared, read
 from transferbench.data.problems import (
     Counts,
     add_text_views,
     problem_from_counts,
 )
 from transferbench.data.text import Weighting, count, select
-from transferbench.datasets import originals, read_json
 from transferbench.parameters import Count, CountOrZero
 from transferbench.problem import Names, Problem, Truth
 from transferbench.settings import Settings
@@ -27,9 +27,9 @@ from transferbench.settings import Settings
 #: Domain → class → sub-categories, by short name.
 Split = dict[str, dict[str, list[str]]]
 
-FILES = originals("newsgroups")
+FILES, TASKS = declared(__file__)
 #: Sub-categories by short name.
-GROUPS: dict[str, str] = read_json("newsgroups.json")["groups"]
+GROUPS: dict[str, str] = read(__file__)["groups"]
 #: Every paper's split by name; this file has the tasks of some, the other collections' of others.
 #: gtl/    GTL, Table 2; and the same halves with three and four top categories.
 #: dtl/    DTL, Table 2: as GTL, except sci.
@@ -37,24 +37,10 @@ GROUPS: dict[str, str] = read_json("newsgroups.json")["groups"]
 #: mrtl/   MRTL, Table 1.
 #: dai/    Dai, Xue, Yang and Yu (KDD 2007), known here at second hand.
 #: mtc/    Multi-task clustering, Table 1; `newsgroups_mtc` has the paper's own matrices.
-SPLITS: dict[str, Split] = read_json("newsgroups.json")["splits"]
+SPLITS: dict[str, Split] = read(__file__)["splits"]
 #: The sub-categories of the five papers; comp.windows.x is Dai's.
 SIXTEEN = [name for group, name in GROUPS.items() if group != "windows-x"]
 MTC_FEATURES = 2000  # stated by the paper
-
-
-def line(split: Split, collection: str) -> str:
-    """Return the one line that describes a task."""
-    kind = "clustering tasks" if "task-1" in split else "domains, the first labelled"
-    classes = " against ".join(next(iter(split.values())))
-    return f"20 Newsgroups ({collection}), {classes}: {len(split)} {kind}"
-
-
-TASKS = {
-    name: line(split, "all-terms")
-    for name, split in SPLITS.items()
-    if name.startswith(("gtl/", "skada/", "mtc/"))
-}
 
 
 def build(

@@ -28,8 +28,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.archive import members
+from transferbench.data.declared import declared
 from transferbench.data.text import count, document_frequency, select
-from transferbench.datasets import newsgroups, originals
+from transferbench.datasets import newsgroups
 from transferbench.problem import Problem, Truth
 
 #: Lines of a post's header that a word is taken from: all, all but those that name the group, none.
@@ -40,12 +41,7 @@ NAMING = re.compile(r"^(newsgroups|xref|path|followup-to):.*\n([ \t].*\n)*", re.
 HEAD = 4096
 PRINTABLE, BLANK = bytes(range(32, 127)) + b"\t\n\v\f\r", b" \t\n\v\f\r"
 
-FILES = originals("newsgroups-19997")
-TASKS = {
-    f"{name}-19997": newsgroups.line(split, "the 19,997 posts with headers")
-    for name, split in newsgroups.SPLITS.items()
-    if name.startswith(("dtl/", "dai/"))
-}
+FILES, TASKS = declared(__file__)
 
 
 def build(

@@ -37,17 +37,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.archive import members
+from transferbench.data.declared import declared
 from transferbench.data.text import document_frequency
-from transferbench.datasets import newsgroups, originals
+from transferbench.datasets import newsgroups
 from transferbench.datasets import newsgroups_19997 as originally
 from transferbench.problem import Problem, Truth
 
-FILES = originals("newsgroups-bydate") | originally.FILES
-TASKS = {
-    f"{name}-bydate": newsgroups.line(split, "Rennie's counts of the posts by date")
-    for name, split in newsgroups.SPLITS.items()
-    if name.startswith("mrtl/") or (name.startswith("gtl/") and name.count("-vs-") == 1)
-}
+BY_DATE, TASKS = declared(__file__)
+FILES = BY_DATE | originally.FILES
 
 DATE = re.compile(r"^Date:(.*)$", re.M)
 #: Posts of the same second whose published order is not that of their numbers.

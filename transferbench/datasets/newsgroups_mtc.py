@@ -12,15 +12,11 @@ from the texts.
 
 from pathlib import Path
 
+from transferbench.data.declared import declared
 from transferbench.data.formats import read_counts
 from transferbench.data.problems import Counts, builder
-from transferbench.datasets import originals
 
-FILES = originals("newsgroups-mtc")
-TASKS = {
-    f"mtc/{P}-vs-{Q}": f"20 Newsgroups, {P} against {Q}, the paper's counts: 2 clustering tasks"
-    for P, Q in (("rec", "talk"), ("comp", "sci"))
-}
+FILES, TASKS = declared(__file__)
 
 
 def needed(task: str) -> list[str]:

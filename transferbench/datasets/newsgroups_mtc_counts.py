@@ -6,20 +6,16 @@
 
 from pathlib import Path
 
+from transferbench.data.declared import declared
 from transferbench.data.problems import Counts, builder
 from transferbench.datasets import newsgroups_mtc
 
-FILES = newsgroups_mtc.FILES
+FILES, (_, TASKS) = newsgroups_mtc.FILES, declared(__file__)
 #: Task → the clustering task, and True if its second task is the source.
 PAIRS = {
     f"{task.replace('mtc/', 'mtc-counts/')}{suffix}": (task, bool(suffix))
     for task in newsgroups_mtc.TASKS
     for suffix in ("", "-reversed")
-}
-TASKS = {
-    name: f"{newsgroups_mtc.TASKS[task].partition(':')[0]}: 2 domains, "
-    f"the {'second' if is_reversed else 'first'} task labelled"
-    for name, (task, is_reversed) in PAIRS.items()
 }
 
 

@@ -43,21 +43,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.archive import digest
+from transferbench.data.declared import declared
 from transferbench.data.fetch import File
 from transferbench.data.problems import MultilabelData, multilabel_builder
-from transferbench.datasets import originals
 from transferbench.problem import Matrix
 from transferbench.user_files import check_files, user_folder
 
 FILES: dict[str, File] = {}  # nothing to fetch
-TASKS = {"nus-wide": "NUS-WIDE-LITE, from your copy: 81 concepts, 4 tasks"}
+#: Digests of the files of all kinds but BoW.
+KNOWN, TASKS = declared(__file__)
 PARTS = ("Train", "Test")
 # Paths of the files by name (concept or kind) and part.
 LABELS = "NUS-WIDE-Lite_groundtruth/Lite_Labels_{}_{}.txt"
 FEATURES = "NUS-WIDE-Lite_features/Normalized_{}_Lite_{}.dat"
 TAGS = "NUS-WIDE-Lite_tags/Lite_Tags1k_{1}.txt"
-#: Digests of the files of all kinds but BoW.
-KNOWN = originals("nus-wide")
 #: Images, concepts, labels an image, label sets, images without a label.
 LABEL_FACTS = (55_615, 81, 4.211, 15_114, 2_989)
 REMEDY = (

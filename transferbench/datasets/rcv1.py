@@ -36,18 +36,13 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.data.declared import declared
 from transferbench.data.formats import read_rda
 from transferbench.data.problems import MultilabelData, Views, multilabel_builder, topic_view
-from transferbench.datasets import originals
 from transferbench.datasets._rcv1_counts import recover_counts
 from transferbench.problem import Matrix
 
-FILES = originals("rcv1")
-TASKS = {
-    f"rcv1/subset{n}{suffix}": f"RCV1-v2, subset {n}: {labels}, 4 tasks"
-    for suffix, labels in (("", "four top topics"), ("-101", "101 topics"))
-    for n in range(1, 6)
-}
+FILES, TASKS = declared(__file__)
 
 NUMBERS = {
     "C": "11 12 13 14 15 151 1511 152 16 17 171 172 173 174 18 181 182 183 21 22 23 24 31 311 312 "

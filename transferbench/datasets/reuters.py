@@ -11,21 +11,17 @@ from pathlib import Path
 
 import numpy as np
 
+from transferbench.data.declared import declared
 from transferbench.data.formats import read_counts
 from transferbench.data.problems import Counts, builder
-from transferbench.datasets import originals
 
-FILES = originals("reuters")
+FILES, TASKS = declared(__file__)
 
 #: Task → prefix of its files, and the classes of the labels 1 and 2.
 LABELS = {
     "reuters/orgs-vs-people": ("OrgsPeople", ("people", "orgs")),
     "reuters/orgs-vs-places": ("OrgsPlaces", ("orgs", "places")),
     "reuters/people-vs-places": ("PeoplePlaces", ("people", "places")),
-}
-TASKS = {
-    task: f"Reuters-21578, {' against '.join(sorted(names))}: 2 domains, the first labelled"
-    for task, (_, names) in LABELS.items()
 }
 
 

@@ -17,24 +17,18 @@ from pathlib import Path
 import numpy as np
 
 from transferbench.data.archive import members
+from transferbench.data.declared import declared
 from transferbench.data.problems import Content, Counts, builder
 from transferbench.data.text import StopWords, count, select
-from transferbench.datasets import originals
 
 UNIVERSITIES = ("cornell", "texas", "washington", "wisconsin")
 CLASSES = ("student", "faculty", "course", "project")
 MAX_FEATURES = 2000
-FILES = originals("webkb")
+FILES, TASKS = declared(__file__)
 #: Task → domain → university.
 SPLITS = {"mtc/webkb4": {name: name for name in UNIVERSITIES}} | {
     f"webkb/{source}-vs-{target}": {"source": source, "target": target}
     for source, target in permutations(UNIVERSITIES, 2)
-}
-TASKS = {
-    task: "WebKB pages by student, faculty, course, project: 4 clustering tasks"
-    if task == "mtc/webkb4"
-    else f"WebKB pages, {split['source']} to {split['target']}: 2 domains, the first labelled"
-    for task, split in SPLITS.items()
 }
 
 

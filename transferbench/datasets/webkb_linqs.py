@@ -11,12 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.archive import members
+from transferbench.data.declared import declared
 from transferbench.data.problems import Counts, builder
-from transferbench.datasets import originals
 from transferbench.datasets.webkb import CLASSES, UNIVERSITIES
 
-FILES = originals("webkb-linqs")
-TASKS = {"mtc/webkb4-linqs": "WebKB in the LINQS group's binary form: 4 clustering tasks"}
+FILES, TASKS = declared(__file__)
 
 
 def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str, Counts]]:

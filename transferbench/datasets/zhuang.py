@@ -18,16 +18,13 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.datasets import newsgroups, originals
+from transferbench.data.declared import declared
+from transferbench.datasets import newsgroups
 from transferbench.problem import Problem, Truth
 
-FILES = originals("zhuang")
+FILES, TASKS = declared(__file__)
 #: Words of each pair.
 PAIRS = {"comp-vs-sci": 6960, "rec-vs-sci": 7270, "sci-vs-talk": 16249}
-TASKS = {
-    f"zhuang/{pair}": newsgroups.line(newsgroups.SPLITS[f"gtl/{pair}"], "Zhuang and Luo's weights")
-    for pair in PAIRS
-}
 
 
 def needed(task: str) -> list[str]:

@@ -154,7 +154,7 @@ def why(
     in_row = [other for other in cells if other.row == cell.row]
     in_column = [other for other in cells if other.column == cell.column]
     sentences = {
-        "data": f"{task}: {datasets.tasks()[task.base].TASKS[task.base]}",
+        "data": f"{task}: {datasets.tasks()[task.base]}",
         "digits": _digits(digits[0], row) if digits else "",
         "this row": _agreement((other.column, other) for other in in_row),
         "this column": _agreement(

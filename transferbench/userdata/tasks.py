@@ -47,7 +47,7 @@ import scipy.sparse as sp
 
 from transferbench import strict_yaml
 from transferbench.core.scale import safe_scale
-from transferbench.data.fetch import File
+from transferbench.data.declared import declared
 from transferbench.data.problems import TrainFraction, problem_from_views, train_mask
 from transferbench.errors import Doubt, Unavailable, UserError, unknown
 from transferbench.files import user_path
@@ -64,11 +64,7 @@ from transferbench.userdata.multilabel import pool
 from transferbench.userdata.readers import read
 from transferbench.userdata.tables import column, numbers, read_table
 
-FILES: dict[str, File] = {}  # nothing to fetch
-TASKS = {
-    "own": "A task of your own, described by a YAML file: FILE.yaml or own:path=FILE.yaml",
-    "multilabel/own": "Your own multi-label data: multilabel/own:path=FOLDER",
-}
+FILES, TASKS = declared(__file__)
 LAYOUT = "use the layout that `transferbench describe multilabel/own` shows"
 
 
