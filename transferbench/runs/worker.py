@@ -93,7 +93,7 @@ def _measure(record: Record, job: Job, send: Send) -> Record:
         report=lambda iteration, planned: send(f"[{iteration}, {planned}]"),
     )  # fmt: skip
     fit, truth = result.fit, result.truth
-    doubts = getattr(datasets.tasks().get(run.task.base), "doubts", None)
+    doubts = datasets.doubts_of(run.task.base)
     scored = [int(np.count_nonzero(rows)) for rows in truth.scored]
     documents = {**dict(zip(truth.names, scored, strict=True)), ALL: sum(scored)}
     peak = artefacts.peak_mib()
