@@ -32,7 +32,7 @@ PARTS = {
     "core": set(),
     "models": {"core"},
     "data": {"core"},
-    "datasets": {"data"},
+    "datasets": {"core", "data"},
     "tasks": {"data", "datasets"},
     # Found by entry points only, as a plug-in of another package.
     "baselines": {"core", "data", "datasets", "models"},
@@ -50,7 +50,7 @@ PARTS = {
 #: without it, see tests/test_wing.py.
 WING = {
     "topics": {"core"},
-    "userdata": {"core", "data", "models", "evidence"},
+    "userdata": {"core", "data", "datasets", "models", "evidence"},
     "choose": {"core", "models", "data", "userdata", "evidence", "api"},
     "comparison_page": {"core", "choose", "evidence", "topics"},
     "estimators": {"data", "userdata", "choose", "api"},

@@ -19,8 +19,8 @@ from conftest import ROOT
 
 from transferbench import bundle, files, strict_yaml
 from transferbench.cli import invoke, main
-from transferbench.data import archive, fetch
-from transferbench.userdata import dialect, readers
+from transferbench.data import archive, fetch, matrices
+from transferbench.userdata import dialect
 
 DOCS = ROOT / "docs"
 PAGES = sorted(
@@ -171,7 +171,7 @@ def test_the_limits_of_size_are_those_of_the_code():
         "a zip of `share`, all": f"{bundle.MAX_UNPACKED >> 20} MiB and {files.MAX_MEMBERS:,}",
         "a file of yours": "1 GiB",
         "a line of a text file": f"{dialect.MAX_LINE >> 20} MiB",
-        "rows or columns": f"{readers.MAX_SIDE:,}",
+        "rows or columns": f"{matrices.MAX_SIDE:,}",
         "YAML": f"{strict_yaml.MAX_CHARACTERS:,} characters, {strict_yaml.MAX_DEPTH} levels",
         "a file that is fetched": f"{fetch.MAX_SIZE >> 20} MiB",
     }

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from transferbench.data.matrices import SUFFIXES as MATRICES
 from transferbench.errors import UserError, brief
 from transferbench.files import user_path
 from transferbench.userdata.dialect import DEFAULT, Dialect
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import scipy.sparse as sp
 
-#: Suffixes of matrices.
-MATRICES = (".svm", ".svmlight", ".libsvm", ".npz")
 #: Which documents must have a label: "all", or "any" number of them, also zero. "none": labels are
 #: not read.
 Labels = Literal["all", "any", "none"]

@@ -19,7 +19,6 @@ import os
 import re
 import reprlib
 import warnings
-from array import array
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -30,12 +29,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from transferbench.data import matrices
+from transferbench.data.matrices import SUFFIXES as MATRICES
 from transferbench.errors import UserError, unknown
-from transferbench.messages import CONTROL, reason
-from transferbench.problem import canonical
+from transferbench.messages import CONTROL
 from transferbench.userdata.dialect import DEFAULT, decode
 from transferbench.userdata.documents import (
-    MATRICES,
     Documents,
     DomainFiles,
     Labels,
@@ -57,13 +56,7 @@ from transferbench.userdata.tables import (
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Rows or columns of a matrix.
-MAX_SIDE = 2**24
-#: Parts of a line of SVMlight, and the label of one without a label.
-DECIMAL = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
-LABEL = re.compile(r"[^\s:#][^\s:]*", re.ASCII)
-ENTRY = re.compile(rf"\s+([0-9]{{1,9}}):({DECIMAL})", re.ASCII)
-COMMENT = re.compile(r"\s*(?:#.*)?", re.ASCII)
+#: Label of a line of SVMlight that has none.
 UNKNOWN = "?"
 #: Probability from which a file lacks feature 0 by chance.
 MIN_CHANCE = 0.001
@@ -136,7 +129,7 @@ def read(path: Path, options: ReadOptions = ReadOptions(), labels: Labels = "non
     elif suffix in MATRICES:
         read_matrix = _npz if suffix == ".npz" else _svmlight
         X, names = read_matrix(path, labels, options.encoding)
-        content = _checked(X, path)
+        content = matrices.nonnegative(X, path)
         table = pd.DataFrame(index=range(len(names)))
     else:
         kinds = ", ".join([*TABLES, *MATRICES])
@@ -369,54 +362,17 @@ def warn_of_numbering(domains: Sequence[Documents]) -> None:
             )
 
 
-def _checked(matrix: sp.sparray, path: Path) -> sp.csr_array:
-    """Return the matrix as float64; raise UserError for negative and not finite entries."""
-    X = sp.csr_array(canonical(matrix), dtype=np.float64)
-    wrong = np.flatnonzero(~((X.data >= 0) & np.isfinite(X.data)))
-    if len(wrong):
-        row = int(np.searchsorted(X.indptr, wrong[0], "right"))
-        fault = f"document {row} has {X.data[wrong[0]]:g}"
-        remedy = "use HashingVectorizer with alternate_sign=False, texts in place of embeddings"
-        raise UserError(f"{path}: {fault}; expected finite numbers of 0 or more; {remedy}.")
-    return X
-
-
 def _svmlight(path: Path, labels: Labels, encoding: str) -> tuple[sp.csr_array, list[str]]:
-    names: list[str] = []
-    indices, data, starts = array("i"), array("d"), array("q", [0])
-    for number, line in enumerate(decode(path, encoding)[0], start=1):
-        line = line.strip(" \t\r\n")
-        if not line or line.startswith("#"):
-            continue
-        label = LABEL.match(line)
-        position, last, ascending = label.end() if label else 0, -1, True
-        while entry := ENTRY.match(line, position):  # all at once, a long line would fill memory
-            position, column = entry.end(), int(entry[1])
-            ascending = ascending and column > last
-            last = column
-            indices.append(column)
-            data.append(float(entry[2]))
+    X, found = matrices.read_svmlight(path, decode(path, encoding)[0])
+    names = []
+    for number, text in found.items():
         with located(path, number):
-            if not (label and ascending and COMMENT.fullmatch(line, position)):
-                form = '"<label> <feature>:<number> …", features ascending'
-                raise ValueError(f"expected {form}; the label is ? if unknown.")
-            if last >= MAX_SIDE:
-                raise ValueError(f"expected numbers of features below {MAX_SIDE:,}.")
-            names.append(_label("" if label[0] == UNKNOWN else label[0], "label", labels))
-        starts.append(len(indices))
-    shape = len(names), max(indices, default=-1) + 1
-    return sp.csr_array(tuple(map(np.asarray, (data, indices, starts))), shape=shape), names
+            names.append(_label("" if text == UNKNOWN else text, "label", labels))
+    return X, names
 
 
 def _npz(path: Path, labels: Labels, encoding: str) -> tuple[sp.sparray, list[str]]:
-    try:
-        X = sp.load_npz(path)  # without pickle
-        if max(X.shape) > MAX_SIDE:
-            raise ValueError(f"{X.shape[0]} × {X.shape[1]}, expected at most {MAX_SIDE:,} of each")
-        X = canonical(X)  # checks indices
-    except Exception as error:  # libraries raise many types for a file in another format
-        message = f"{path}: not a matrix written by scipy.sparse.save_npz ({reason(error)})."
-        raise UserError(message) from None
+    X = matrices.read_npz(path)
     n, file = X.shape[0], labels_file(path)
     if labels == "none" or (labels == "any" and not file):
         return X, [""] * n

@@ -18,8 +18,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TextIO
 
-import numpy as np
-
 from transferbench.errors import MAX_LISTED, UserError, brief
 from transferbench.messages import counted
 from transferbench.userdata import dialect as dialects
@@ -53,33 +51,6 @@ def located(path: Path, line: int) -> Iterator[None]:
         yield
     except ValueError as error:
         raise UserError(f"{path}:{line}: {error}") from None
-
-
-def numbers(path: Path, *, binary: bool = False) -> tuple[list[str], np.ndarray]:
-    """Return the names of the columns and the numbers (n, d) of a table.
-
-    Parameters
-    ----------
-    path
-        The table.
-    binary
-        All numbers are 0 or 1.
-
-    Raises
-    ------
-    UserError
-        If a value is not a finite number of 0 or more; the message has its line.
-    """
-    import pandas as pd
-
-    table = read_table(path)
-    values = table.apply(pd.to_numeric, errors="coerce").to_numpy(np.float64)
-    valid = np.isin(values, (0, 1)) if binary else (values >= 0) & np.isfinite(values)
-    if not valid.all():
-        line = table.index[~valid.all(axis=1)][0]
-        expected = "0 or 1 everywhere" if binary else "finite numbers of at least 0"
-        raise UserError(f"{path}:{line}: expected {expected}.")
-    return [*table], values
 
 
 def read_table(path: Path, options: ReadOptions | None = None) -> pd.DataFrame:

@@ -24,55 +24,36 @@ and characters (40000: n-grams in a second view, 0: none). Matrices have the opt
 weighting and unit_length. Several labels of a document are written as `a|b`, or with the
 `separator` that you give.
 
-Several views of the same documents are in a folder. Name the task `own:path=FOLDER` or
-`multilabel/own:path=FOLDER`. Without a path, the folder of `multilabel/own` is `own/multilabel` of
-the data folder. It has the files
-
-    views/        one for each view, documents × features: a matrix (.svm, .npz) without labels, or
-                  NAME.csv, a line of feature names, then a line of numbers for each document
-    labels.csv    a line of label names, then a line of 0 and 1 for each document
-    tasks.csv     optional: the word "task", then the name of the task (domain) of each document
-    train.csv     optional: the word "train", then 1 if a method may see the labels, else 0
-
-Without train.csv a fraction `train` of the documents is drawn at random; each `split` draws other
-documents. The page "Use your own data" of the documentation says more.
+Several views of the same documents are in a folder, see `multilabel/own`: own:path=FOLDER.
 """
 
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-import scipy.sparse as sp
-
 from transferbench import strict_yaml
-from transferbench.core.scale import safe_scale
 from transferbench.data.declared import declared
-from transferbench.data.problems import TrainFraction, problem_from_views, train_mask
+from transferbench.data.problems import TrainFraction
+from transferbench.datasets import _own_views
 from transferbench.errors import Doubt, Unavailable, UserError, unknown
 from transferbench.files import user_path
 from transferbench.parameters import CountOrZero, Params, convert, resolve, schema
-from transferbench.problem import Fit, Matrix, Problem, Truth
+from transferbench.problem import Fit, Problem, Truth
 from transferbench.settings import Settings
-from transferbench.user_files import check_files, user_folder
+from transferbench.user_files import check_files
 from transferbench.userdata import documents
 from transferbench.userdata.documents import DomainFiles, ReadOptions
 from transferbench.userdata.doubts import data_doubts, fit_doubts
-from transferbench.userdata.labels import warn_of_alike
 from transferbench.userdata.load import feature_function, load
 from transferbench.userdata.multilabel import pool
-from transferbench.userdata.readers import read
-from transferbench.userdata.tables import column, numbers, read_table
 
 FILES, TASKS = declared(__file__)
-LAYOUT = "use the layout that `transferbench describe multilabel/own` shows"
 
 
 def user_files(path: Path) -> list[Path]:
     """Return the files that the task is built from, the YAML file first."""
     if path.is_dir():
-        parts = [path / f"{name}.csv" for name in ("labels", "tasks", "train")]
-        return [*_views(path), *(part for part in parts if part.is_file())]
+        return _own_views.user_files(path)
     if not path.is_file():
         return []
     keys, sources, targets = read_yaml(path)
@@ -136,8 +117,7 @@ def build(
             if not any(target.labels):
                 raise UserError(f"{target.path}: no document has a label; nothing can be scored.")
         return pool(loaded.problem, loaded.truth)
-    folder = user_folder(path, task, f"{task}: there is no folder", LAYOUT)
-    return _from_folder(task, folder, train, split)
+    return _own_views.build(task, files, path=path, train=train, split=split)
 
 
 #: Names of files; a list in the list is one domain.
@@ -208,41 +188,3 @@ def read_yaml(path: Path) -> tuple[Keys, list[DomainFiles], list[DomainFiles]]:
                 raise UserError(f"{name} is a key of the task; write it beside options, not below.")
             resolve(function, {str(name): value}, "the documents")
     return keys, domains["source"], targets
-
-
-def _from_folder(task: str, folder: Path, train: float, split: int) -> tuple[Problem, Truth]:
-    """Build the task of a folder with several views."""
-    check_files([folder / "labels.csv", *user_files(folder)])
-    classes, Y = numbers(folder / "labels.csv", binary=True)
-    counts = Y.sum(axis=0).astype(int).tolist()
-    warn_of_alike(
-        {(name, "labels.csv"): n for name, n in zip(classes, counts, strict=True)}, folder
-    )
-    views = {f"views/{file.name}": _view(file) for file in _views(folder)}
-    tasks, seen = ["all"] * len(Y), train_mask(len(Y), train, split)
-    if (folder / "tasks.csv").is_file():
-        file = folder / "tasks.csv"
-        tasks = [name.strip() for name in column(file, read_table(file), "task")]
-    if (folder / "train.csv").is_file():
-        seen = numbers(folder / "train.csv", binary=True)[1][:, 0] > 0
-    sizes = {"tasks.csv": len(tasks), "train.csv": len(seen)}
-    for name, size in (sizes | {name: X.shape[0] for name, X in views.items()}).items():
-        if size != len(Y):
-            raise UserError(f"{folder}: {name} has {size} documents, labels.csv has {len(Y)}.")
-    if not views or not all([*tasks, *classes]) or seen.all() or not seen.any():
-        expected = "files in views/, names of all labels and tasks, documents for training and not"
-        raise UserError(f"{folder}: expected {expected}; {LAYOUT}.")
-    names = list(dict.fromkeys(tasks))
-    assigned = np.array([names.index(name) for name in tasks], np.intp)
-    return problem_from_views(task, classes, list(views.values()), Y, assigned, seen, names)
-
-
-def _views(folder: Path) -> list[Path]:
-    return sorted(folder.glob("views/[!.]*"))
-
-
-def _view(file: Path) -> Matrix:
-    if file.suffix != ".csv" and documents.file_kind(file) == "texts":
-        raise UserError(f"{file}: expected the ending .csv, {', '.join(documents.MATRICES)}.")
-    X = numbers(file)[1] if file.suffix == ".csv" else sp.csr_array(read(file).content)
-    return safe_scale([X], f"{file}")[0].astype(np.float32)
