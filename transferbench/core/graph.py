@@ -14,7 +14,7 @@ from sparse_dot_topn import sp_matmul_topn
 from transferbench.artefacts import artefact
 from transferbench.core import rare_words
 from transferbench.core.parallel import threads
-from transferbench.core.rare_words import Edges, nearest
+from transferbench.core.rare_words import Edges, merged, nearest
 from transferbench.core.scale import product, unit_rows
 from transferbench.problem import Matrix
 
@@ -206,8 +206,7 @@ def _by_blocks(X: sp.csr_array, p: int) -> Edges:
         rows, cols = np.nonzero((cosines > 0) & (cosines >= last[:, None]))
         rows, cols, values = nearest(rows, cols, cosines[rows, cols], p)
         edges.append((own[rows], cols, values))
-    rows, cols, values = (np.concatenate(part) for part in zip(*edges, strict=True))
-    return rows, cols, values
+    return merged(edges)
 
 
 def _exact_neighbours(A: sp.csr_matrix, B: sp.csr_matrix, todo: np.ndarray, p: int) -> Edges:
@@ -223,8 +222,7 @@ def _exact_neighbours(A: sp.csr_matrix, B: sp.csr_matrix, todo: np.ndarray, p: i
             again = _incomplete(top, p, count, threshold)
         edges.append(_nearest(top[~again], todo[~again], p))
         todo, count, threshold = todo[again], 8 * count, 0.0
-    rows, cols, values = (np.concatenate(part) for part in zip(*edges, strict=True))
-    return rows, cols, values
+    return merged(edges)
 
 
 def _recall(edges: Edges, exact: Edges, n: int) -> float:
