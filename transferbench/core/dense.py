@@ -13,7 +13,7 @@ from transferbench.core.documents import (
     stack_matrices,
     with_view,
 )
-from transferbench.core.logistic import logistic_regression
+from transferbench.core.logistic import class_scores, logistic_regression
 from transferbench.errors import Unavailable
 from transferbench.problem import Domain, Fit, Problem
 
@@ -115,37 +115,3 @@ def adapt(
             )
 
     return Fit(score_targets(problem, score))
-
-
-def class_scores(
-    model: Any, X: Any, labelled_classes: np.ndarray, classes: int, **passed: Any
-) -> np.ndarray:
-    """Return the scores (n, classes) of a fitted estimator; those of unknown classes are least.
-
-    They are probabilities, or decision values, or else 1 for the decision.
-
-    Parameters
-    ----------
-    model
-        The fitted estimator.
-    X
-        Documents (n, d).
-    labelled_classes
-        The classes that the estimator was trained on, sorted.
-    classes
-        Number of all classes.
-    **passed
-        Further arguments of its methods.
-    """
-    if hasattr(model, "predict_proba"):
-        values = np.asarray(model.predict_proba(X, **passed))
-    elif hasattr(model, "decision_function"):
-        values = np.asarray(model.decision_function(X, **passed))
-        values = np.column_stack([-values, values]) if values.ndim == 1 else values
-    else:
-        decided = np.asarray(model.predict(X, **passed))
-        decided = decided.argmax(axis=1) if decided.ndim == 2 else decided
-        values = (decided[:, None] == labelled_classes).astype(float)
-    scores = np.full((len(values), classes), min(0.0, values.min()))
-    scores[:, labelled_classes] = values
-    return scores

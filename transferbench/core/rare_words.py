@@ -86,11 +86,6 @@ def nearest(rows: np.ndarray, cols: np.ndarray, values: np.ndarray, p: int) -> E
     return rows[first], cols[first], values[first]
 
 
-def _rank(rows: np.ndarray) -> np.ndarray:
-    """Return the position, from 0, of each edge among those of its row; `rows` is sorted."""
-    return np.asarray(np.arange(rows.size) - np.searchsorted(rows, rows))
-
-
 def merged(parts: Iterable[Edges]) -> Edges:
     """Return the edges of all parts, one part after the other."""
     none = (np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
@@ -128,7 +123,7 @@ def _second(X: sp.csr_matrix, edges: Edges, p: int) -> Iterator[Edges]:
     """Yield the nearest of the neighbours and of the neighbours' neighbours, by blocks of rows."""
     n = X.shape[0]
     rows, cols, _ = edges
-    near = _rank(rows) < HOPS
+    near = np.arange(rows.size) - np.searchsorted(rows, rows) < HOPS  # ranks in each row
     every = _links(rows, cols, n)
     hop = _links(rows[near], cols[near], n)
     for start in range(0, n, BLOCK):

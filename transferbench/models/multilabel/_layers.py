@@ -142,13 +142,8 @@ class Documents:
         if pool_views:
             X = [stack_matrices(X, axis=1)]
         rows = np.arange(len(seen))
-        cuts = np.cumsum([len(domain.seen) for domain in problem.domains])[:-1]
-        return cls(
-            tuple(x.astype(dtype) for x in X),
-            Y.astype(dtype),
-            seen,
-            (rows,) if pool_tasks else tuple(np.split(rows, cuts)),
-        )
+        tasks = (rows,) if pool_tasks else split_rows(problem, rows)
+        return cls(tuple(x.astype(dtype) for x in X), Y.astype(dtype), seen, tasks)
 
 
 def first_layer_data(
