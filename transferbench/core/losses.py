@@ -94,11 +94,10 @@ def cached(*factors: str) -> Callable[[Callable[[Any], Any]], Any]:
     def decorate(compute: Callable[[Any], Any]) -> property:
         def get(term: "ViewTerm") -> Any:
             now = [getattr(term, factor) for factor in factors]
-            used, value = term.cache.pop(compute, (None, None))
-            if used is None or any(map(is_not, used, now)):
-                value = compute(term)
-            term.cache[compute] = now, value
-            return value
+            if compute not in term.cache or any(map(is_not, term.cache[compute][0], now)):
+                term.cache.pop(compute, None)  # the new product takes the memory of the old one
+                term.cache[compute] = now, compute(term)
+            return term.cache[compute][1]
 
         return property(get, doc=compute.__doc__)
 
