@@ -37,8 +37,7 @@ def test_sparse_and_dense_terms_agree(term, p, d):
     found = []
     for matrix in (X, X.toarray()):
         one = term(matrix, rows)
-        one.set_R([Side(R[part]) for part in rows])
-        one.set_M(M)
+        one.R, one.M = [Side(R[part]) for part in rows], M
         one.set_C(C)
         parts = [one.value()]
         for i in range(2):

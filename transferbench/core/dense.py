@@ -1,7 +1,6 @@
 """Dense document vectors, and estimators of skada for each target."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,8 +11,9 @@ from transferbench.core.documents import (
     seen_weights,
     split_rows,
     stack_matrices,
+    with_view,
 )
-from transferbench.core.logistic import logistic_regression
+from transferbench.core.logistic import class_scores, logistic_regression
 from transferbench.errors import Unavailable
 from transferbench.problem import Domain, Fit, Problem
 
@@ -67,11 +67,7 @@ def dense(problem: Problem, features: Features, components: int) -> Problem:
         views = tuple(np.asarray(domain.views[-1], np.float64) for domain in problem.domains)
     else:
         raise Unavailable(f"{problem.name} has no embeddings of its documents")
-    domains = (
-        replace(domain, views=(normalize(view),), signed=True)
-        for domain, view in zip(problem.domains, views, strict=True)
-    )
-    return replace(problem, domains=tuple(domains), features=())
+    return with_view(problem, map(normalize, views))
 
 
 def adapt(
@@ -100,7 +96,7 @@ def adapt(
 
     def score(i: int, domain: Domain) -> np.ndarray:
         n = len(domain.seen)
-        passed: dict[str, Any] = {}
+        target, passed = np.full(n, TARGET), dict[str, Any]()
         with config_context():  # importing skada changes the settings of scikit-learn
             classifier = logistic_regression(X_source, C)
             if weights is not None:
@@ -111,46 +107,11 @@ def adapt(
             model.fit(
                 np.vstack([X_source, domain.X]),
                 np.concatenate([y_source, np.full(n, MASKED)]),
-                sample_domain=np.concatenate([np.full(len(y_source), SOURCE), np.full(n, TARGET)]),
+                sample_domain=np.concatenate([np.full(len(y_source), SOURCE), target]),
                 **passed,
             )
-            target = np.full(n, TARGET)
             return class_scores(
                 model, domain.X, np.unique(y_source), len(problem.classes), sample_domain=target
             )
 
     return Fit(score_targets(problem, score))
-
-
-def class_scores(
-    model: Any, X: Any, labelled_classes: np.ndarray, classes: int, **passed: Any
-) -> np.ndarray:
-    """Return the scores (n, classes) of a fitted estimator; those of unknown classes are least.
-
-    They are probabilities, or decision values, or else 1 for the decision.
-
-    Parameters
-    ----------
-    model
-        The fitted estimator.
-    X
-        Documents (n, d).
-    labelled_classes
-        The classes that the estimator was trained on, sorted.
-    classes
-        Number of all classes.
-    **passed
-        Further arguments of its methods.
-    """
-    if hasattr(model, "predict_proba"):
-        values = np.asarray(model.predict_proba(X, **passed))
-    elif hasattr(model, "decision_function"):
-        values = np.asarray(model.decision_function(X, **passed))
-        values = np.column_stack([-values, values]) if values.ndim == 1 else values
-    else:
-        decided = np.asarray(model.predict(X, **passed))
-        decided = decided.argmax(axis=1) if decided.ndim == 2 else decided
-        values = (decided[:, None] == labelled_classes).astype(float)
-    scores = np.full((len(values), classes), min(0.0, values.min()))
-    scores[:, labelled_classes] = values
-    return scores

@@ -1,6 +1,6 @@
 """The documents of a problem: stacked, split by domain, and those with labels."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -54,18 +54,17 @@ def joined(problem: Problem) -> Problem:
     The view is a CSR, and signed. Embeddings as the second view make each of its rows longer by
     their number; words stay as sparse as they are.
     """
-    return replace(
-        problem,
-        domains=tuple(
-            replace(
-                domain,
-                views=(sp.csr_array(sp.hstack([unit_rows(X) for X in domain.views])),),
-                signed=True,
-            )
-            for domain in problem.domains
-        ),
-        features=(),
+    sides = (sp.hstack([unit_rows(X) for X in domain.views]) for domain in problem.domains)
+    return with_view(problem, map(sp.csr_array, sides))
+
+
+def with_view(problem: Problem, views: Iterable[Matrix], signed: bool = True) -> Problem:
+    """Return the problem with one view of each domain, signed or as before, without names."""
+    domains = (
+        replace(domain, views=(view,), signed=signed or domain.signed)
+        for domain, view in zip(problem.domains, views, strict=True)
     )
+    return replace(problem, domains=tuple(domains), features=())
 
 
 def score_targets(

@@ -14,7 +14,7 @@ from sparse_dot_topn import sp_matmul_topn
 from transferbench.artefacts import artefact
 from transferbench.core import rare_words
 from transferbench.core.parallel import threads
-from transferbench.core.rare_words import Edges, nearest
+from transferbench.core.rare_words import Edges, merged, nearest
 from transferbench.core.scale import product, unit_rows
 from transferbench.problem import Matrix
 
@@ -206,8 +206,7 @@ def _by_blocks(X: sp.csr_array, p: int) -> Edges:
         rows, cols = np.nonzero((cosines > 0) & (cosines >= last[:, None]))
         rows, cols, values = nearest(rows, cols, cosines[rows, cols], p)
         edges.append((own[rows], cols, values))
-    rows, cols, values = (np.concatenate(part) for part in zip(*edges, strict=True))
-    return rows, cols, values
+    return merged(edges)
 
 
 def _exact_neighbours(A: sp.csr_matrix, B: sp.csr_matrix, todo: np.ndarray, p: int) -> Edges:
@@ -218,13 +217,22 @@ def _exact_neighbours(A: sp.csr_matrix, B: sp.csr_matrix, todo: np.ndarray, p: i
     count, threshold = p + 1 + EXTRA, FIRST_THRESHOLD
     while todo.size:
         top = sp_matmul_topn(A[todo], B, count, sort=True, threshold=threshold, n_threads=threads())
-        again = np.zeros(todo.size, bool)
+        # Search again for rows with too few neighbours, and for those whose p-th ties with the
+        # last: further ones with the same cosine may have been cut off.
+        sizes = np.diff(top.indptr)
+        again = sizes <= p if threshold else np.zeros(todo.size, bool)
         if count < n or threshold:
-            again = _incomplete(top, p, count, threshold)
-        edges.append(_nearest(top[~again], todo[~again], p))
+            full = np.flatnonzero(sizes == count)
+            # Sorted by value, the p-th neighbour has index p, or p − 1 without the row itself.
+            ties = top.data[top.indptr[full + 1] - 1] >= top.data[top.indptr[full] + p]
+            again[full[ties]] = True
+        top, owner = top[~again], todo[~again]
+        rows = np.repeat(np.arange(owner.size), np.diff(top.indptr))
+        other = (top.indices != owner[rows]) & (top.data > 0)
+        rows, cols, values = nearest(rows[other], top.indices[other], top.data[other], p)
+        edges.append((owner[rows], cols, values))
         todo, count, threshold = todo[again], 8 * count, 0.0
-    rows, cols, values = (np.concatenate(part) for part in zip(*edges, strict=True))
-    return rows, cols, values
+    return merged(edges)
 
 
 def _recall(edges: Edges, exact: Edges, n: int) -> float:
@@ -239,47 +247,3 @@ def _recall(edges: Edges, exact: Edges, n: int) -> float:
     near = edges[2] >= (1 - TIE) * last[edges[0]]
     hits = np.bincount(edges[0][near], minlength=n)
     return float(np.minimum(hits, wanted).sum() / rows.size) if rows.size else 1.0
-
-
-def _incomplete(top: sp.csr_matrix, p: int, count: int, threshold: float) -> np.ndarray:
-    """Return a mask of rows of `top` that may lack one of their p nearest neighbours.
-
-    A row is incomplete if it has too few neighbours, or if its p-th ties with its last, because
-    further ones with the same cosine may have been cut off.
-
-    Parameters
-    ----------
-    top
-        The largest cosines of each row.
-    p
-        Number of nearest neighbours.
-    count
-        Largest number of cosines in a row of `top`.
-    threshold
-        Cosines up to this value are left out of `top`.
-    """
-    sizes = np.diff(top.indptr)
-    incomplete = sizes <= p if threshold else np.zeros(sizes.size, bool)
-    full = np.flatnonzero(sizes == count)
-    # Sorted by value, the p-th neighbour has index p, or p − 1 if the row itself is missing.
-    tied = full[top.data[top.indptr[full + 1] - 1] >= top.data[top.indptr[full] + p]]
-    incomplete[tied] = True
-    return np.asarray(incomplete)
-
-
-def _nearest(top: sp.csr_matrix, owner: np.ndarray, p: int) -> Edges:
-    """Return the p largest entries of each row, except the diagonal.
-
-    Parameters
-    ----------
-    top
-        The largest cosines of each row.
-    owner
-        The row of the graph for each row of `top`.
-    p
-        Number of entries.
-    """
-    rows = np.repeat(np.arange(owner.size), np.diff(top.indptr))
-    other = (top.indices != owner[rows]) & (top.data > 0)
-    rows, cols, values = nearest(rows[other], top.indices[other], top.data[other], p)
-    return owner[rows], cols, values

@@ -95,7 +95,7 @@ class Stack:
         self.terms = [loss.term(X, rows) for X, rows in zip(data.X, data.rows, strict=True)]
         self._set_R()
         for j, term in enumerate(self.terms):
-            term.set_M([M[j] for M in self.M])
+            term.M = [M[j] for M in self.M]
             term.set_C([layer.C[j] for layer in layers])
 
     def _set_R(self) -> None:
@@ -104,7 +104,7 @@ class Stack:
         for term in self.terms:
             sizes = [rows.stop - rows.start for rows in term.rows]
             pairs = zip(R, sizes, strict=True)
-            term.set_R([S if len(S.F) == size else Side(S.F[:size]) for S, size in pairs])
+            term.R = [S if len(S.F) == size else Side(S.F[:size]) for S, size in pairs]
 
     def update_R(self, level: int) -> None:
         """Update R of every task at one level.
@@ -164,7 +164,7 @@ class Stack:
             for rows in blocks(len(num)):
                 parts = weight * num[rows], weight * den[rows]
                 self.loss.step_M([M_ij[rows] for M_ij in M], j, *parts, self.beta)
-        term.set_M([M[j] for M in self.M])
+        term.M = [M[j] for M in self.M]
 
     def objective(self) -> float:
         """Return the objective at the current factors."""
@@ -214,7 +214,7 @@ def update_lower_M(stack: Stack, level: int) -> None:
     single = Stack(data, [stack.layers[level]], stack.loss, stack.beta)
     if level == 0:  # the same X and C as in the whole stack
         for term, whole in zip(single.terms, stack.terms, strict=True):
-            term.reuse_first_level(whole)
+            term.first = whole.first
     single.update_M()
 
 

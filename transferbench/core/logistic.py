@@ -1,6 +1,6 @@
 """Logistic regression on documents of any length, and the starts of models that it gives."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -72,12 +72,8 @@ def probabilities(
     classifier.coef_, classifier.intercept_, classifier.classes_ = _train(
         X, y, C, intercept, seen_weights(problem)
     )
-    result = []
-    for domain in problem.domains:
-        P = np.zeros((len(domain.seen), len(problem.classes)))
-        P[:, classifier.classes_] = classifier.predict_proba(domain.X)
-        result.append(P)
-    return tuple(result)
+    c = len(problem.classes)
+    return tuple(class_scores(classifier, d.X, classifier.classes_, c) for d in problem.domains)
 
 
 @artefact
@@ -91,3 +87,37 @@ def _train(
     classifier = logistic_regression(X, C, intercept=intercept).fit(X, y, sample_weight=weights)
     coef, intercepts = map(np.ascontiguousarray, (classifier.coef_, classifier.intercept_))
     return coef, intercepts, classifier.classes_
+
+
+def class_scores(
+    model: Any, X: Any, labelled_classes: np.ndarray, classes: int, **passed: Any
+) -> np.ndarray:
+    """Return the scores (n, classes) of a fitted estimator; those of unknown classes are least.
+
+    They are probabilities, or decision values, or else 1 for the decision.
+
+    Parameters
+    ----------
+    model
+        The fitted estimator.
+    X
+        Documents (n, d).
+    labelled_classes
+        The classes that the estimator was trained on, sorted.
+    classes
+        Number of all classes.
+    **passed
+        Further arguments of its methods.
+    """
+    if hasattr(model, "predict_proba"):
+        values = np.asarray(model.predict_proba(X, **passed))
+    elif hasattr(model, "decision_function"):
+        values = np.asarray(model.decision_function(X, **passed))
+        values = np.column_stack([-values, values]) if values.ndim == 1 else values
+    else:
+        decided = np.asarray(model.predict(X, **passed))
+        decided = decided.argmax(axis=1) if decided.ndim == 2 else decided
+        values = (decided[:, None] == labelled_classes).astype(float)
+    scores = np.full((len(values), classes), min(0.0, values.min()))
+    scores[:, labelled_classes] = values
+    return scores

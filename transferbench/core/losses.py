@@ -14,9 +14,10 @@ than rows, so their products are faster if X is stored by columns (CSC): the fac
 each column of X is then read in order, and only the smaller one out of order.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from operator import is_not
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -34,13 +35,6 @@ Factors: TypeAlias = list[np.ndarray]
 CHUNK = 2**16  # entries of rows of P at a time: with those of Q they fit a second-level cache
 GPU_CHUNK = 2**28  # likewise on a GPU, which needs large blocks
 TINY = float(np.finfo(np.float64).tiny)
-#: Names of the cached products of a term that depend on each of its factors.
-DEPENDENT = {
-    "R": ("P", "W", "WQ"),
-    "M": ("P", "W", "WQ"),
-    "C": ("Q", "Q_gram", "XQ", "W", "WQ"),
-    "first C": ("XC", "C_gram"),
-}
 
 
 def chain_product(factors: Factors) -> np.ndarray:
@@ -76,15 +70,10 @@ def around(factors: Factors, level: int) -> tuple[Factors, Factors]:
 
 @dataclass(frozen=True)
 class Side:
-    """A factor F (n, k), and FᵀF, which is computed once.
-
-    Parameters
-    ----------
-    F
-        (n, k); a changed factor is a new Side.
-    """
+    """A factor F (n, k) with FᵀF and X F, which are computed once; a changed F is a new Side."""
 
     F: np.ndarray
+    X: Any = None
 
     @cached_property
     def gram(self) -> np.ndarray:
@@ -92,12 +81,31 @@ class Side:
         square: np.ndarray = self.F.T @ self.F
         return square
 
+    @cached_property
+    def XF(self) -> np.ndarray:
+        """X F (rows of X, k)."""
+        product: np.ndarray = self.X @ self.F
+        return product
+
+
+def cached(*factors: str) -> Callable[[Callable[[Any], Any]], Any]:
+    """Return a decorator: a property that is computed again after a factor was replaced."""
+
+    def decorate(compute: Callable[[Any], Any]) -> property:
+        def get(term: "ViewTerm") -> Any:
+            now = [getattr(term, factor) for factor in factors]
+            if compute not in term.cache or any(map(is_not, term.cache[compute][0], now)):
+                term.cache.pop(compute, None)  # the new product takes the memory of the old one
+                term.cache[compute] = now, compute(term)
+            return term.cache[compute][1]
+
+        return property(get, doc=compute.__doc__)
+
+    return decorate
+
 
 class ViewTerm:
-    """The loss of one X (n, d), with cached products.
-
-    A product is a cached property. Setting a factor drops the products that depend on it, see
-    `DEPENDENT`.
+    """The loss of one X (n, d), with cached products, see `cached`.
 
     Parameters
     ----------
@@ -109,40 +117,27 @@ class ViewTerm:
     Attributes
     ----------
     R, M
-        A side (n_i, p) and a matrix (p, q) for each task.
+        A side (n_i, p) and a matrix (p, q) for each task; after a change, a new list.
     C
-        The factors of Q (d, q).
+        The factors of Q (d, q), see `set_C`.
+    first
+        The first of them as a side, with its product with X.
     """
+
+    R: list[Side]
+    M: list[np.ndarray]
 
     def __init__(self, X: Matrix, rows: Sequence[slice]) -> None:
         self.X, self.rows = X, rows
-
-    def set_R(self, R: list[Side]) -> None:
-        """Replace R of every task."""
-        self.R = R
-        self._invalidate("R")
-
-    def set_M(self, M: list[np.ndarray]) -> None:
-        """Replace M of every task."""
-        self.M = M
-        self._invalidate("M")
+        self.cache: dict[Any, tuple[Any, Any]] = {}
 
     def set_C(self, C: list[np.ndarray], changed: int = 0) -> None:
         """Replace the factors of Q, of which the one at level `changed` is new."""
         self.C = C
-        self._invalidate("C")
         if changed == 0:
-            self._invalidate("first C")
+            self.first = Side(C[0], self.X)
 
-    def _invalidate(self, factor: str) -> None:
-        """Drop the cached products that depend on a factor."""
-        for product in DEPENDENT[factor]:
-            self.__dict__.pop(product, None)
-
-    def reuse_first_level(self, other: Any) -> None:
-        """Copy the products of X with the first C from a term with the same X and first C."""
-
-    @cached_property
+    @cached("R", "M")
     def P(self) -> np.ndarray:
         """R_i M_i of every task, one below the other (n, q)."""
         xp = namespace(self.M[0])
@@ -151,7 +146,7 @@ class ViewTerm:
             xp.matmul(R.F, M, out=P[rows])
         return P
 
-    @cached_property
+    @cached("C")
     def Q(self) -> np.ndarray:
         """The product of C (d, q)."""
         return chain_product(self.C)
@@ -176,33 +171,17 @@ class SquaresTerm(ViewTerm):
         """True if X is narrow."""
         return is_dense(self.X) and self.X.shape[1] <= self.C[0].shape[1]
 
-    def reuse_first_level(self, other: Any) -> None:
-        """Copy the products of X with the first C from a term with the same X and first C."""
-        self.XC, self.C_gram = other.XC, other.C_gram
-
-    @cached_property
-    def XC(self) -> np.ndarray:
-        """X times the first C."""
-        product: np.ndarray = self.X @ self.C[0]
-        return product
-
-    @cached_property
-    def C_gram(self) -> np.ndarray:
-        """The square of the first C."""
-        square: np.ndarray = self.C[0].T @ self.C[0]
-        return square
-
-    @cached_property
+    @cached("C")
     def XQ(self) -> np.ndarray:
         """X Q (n, q)."""
-        return chain_product([self.XC, *self.C[1:]])
+        return chain_product([self.first.XF, *self.C[1:]])
 
-    @cached_property
+    @cached("C")
     def Q_gram(self) -> Factors:
         """QᵀQ; of a narrow X as two factors."""
         if self.narrow:
             return [self.Q.T, self.Q]
-        return [chain_product([*(C.T for C in self.C[:0:-1]), self.C_gram, *self.C[1:]])]
+        return [chain_product([*(C.T for C in self.C[:0:-1]), self.first.gram, *self.C[1:]])]
 
     def numerator_denominator_P(self, i: int) -> tuple[Factors, Factors]:
         """Return factors of numerator and denominator (n_i, q) for P of task i."""
@@ -214,7 +193,7 @@ class SquaresTerm(ViewTerm):
         """Return the numerator for C of a level, and factors of its denominator."""
         X, Q, first = self.X, self.Q, 0
         if level and not self.narrow:
-            X, Q, first = self.XC, chain_product([self.C_gram, *self.C[1:]]), 1
+            X, Q, first = self.first.XF, chain_product([self.first.gram, *self.C[1:]]), 1
         before, after = around(self.C[first:], level - first)
         if self.narrow:
             tasks = zip(self.rows, self.R, self.M, strict=True)
@@ -237,12 +216,12 @@ class SquaresTerm(ViewTerm):
 class DivergenceTerm(ViewTerm):
     """The loss Σ X log(X / P Qᵀ) − X + P Qᵀ."""
 
-    @cached_property
+    @cached("R", "M", "C")
     def W(self) -> Matrix:
         """X / (P Qᵀ), sparse if X is."""
         return divide_by_product(self.X, self.P, self.Q, entry_rows(self.X))[0]
 
-    @cached_property
+    @cached("R", "M", "C")
     def WQ(self) -> np.ndarray:
         """W Q (n, q)."""
         product: np.ndarray = self.W @ self.Q

@@ -23,9 +23,10 @@ reading tall arrays, so each is read as rarely as possible:
 - λ W F is fastest if neighbours in the graph have nearby rows: see `Graph.order`.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -431,6 +432,7 @@ class NMTF:
         labels: Sequence[Factor],
         watch: Watch | None = None,
         stop: Stop = "fixed",
+        diagnostics: Mapping[str, float] = MappingProxyType({}),
     ) -> Fit:
         """Call `sweep` max_iter times; return the label factors as scores, and the objectives.
 
@@ -446,6 +448,8 @@ class NMTF:
             Called after each sweep, see `problem.Watch`.
         stop
             Return the scores of the last iteration, or of the (first) one with the least objective.
+        diagnostics
+            Further diagnostics of the fit.
 
         Returns
         -------
@@ -484,7 +488,7 @@ class NMTF:
         return Fit(
             scores,
             tuple(trace),
-            diagnostics={"least_objective_iteration": least_at},
+            diagnostics={"least_objective_iteration": least_at, **diagnostics},
             factors=tuple(clusters[V] for V in labels),
         )
 

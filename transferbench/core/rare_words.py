@@ -13,7 +13,7 @@ A row without a rare word reads the truncated postings of its frequent ones. A r
 duplicates have equal candidates. Only ties depend on the order of the rows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -57,8 +57,8 @@ def neighbours(X: sp.csr_matrix, words: sp.csr_matrix, p: int) -> Edges:
         weights = words.data[words.indptr[word] : words.indptr[word + 1]]
         weights[np.argsort(-weights, kind="stable")[POSTINGS:]] = 0
     words.eliminate_zeros()
-    edges = _merged(_first(X, words, p))
-    return _merged(_second(X, edges, p))
+    edges = merged(_first(X, words, p))
+    return merged(_second(X, edges, p))
 
 
 def nearest(rows: np.ndarray, cols: np.ndarray, values: np.ndarray, p: int) -> Edges:
@@ -86,12 +86,8 @@ def nearest(rows: np.ndarray, cols: np.ndarray, values: np.ndarray, p: int) -> E
     return rows[first], cols[first], values[first]
 
 
-def _rank(rows: np.ndarray) -> np.ndarray:
-    """Return the position, from 0, of each edge among those of its row; `rows` is sorted."""
-    return np.asarray(np.arange(rows.size) - np.searchsorted(rows, rows))
-
-
-def _merged(parts: Iterator[Edges]) -> Edges:
+def merged(parts: Iterable[Edges]) -> Edges:
+    """Return the edges of all parts, one part after the other."""
     none = (np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
     rows, cols, values = (np.concatenate(part) for part in zip(none, *parts, strict=True))
     return rows, cols, values
@@ -127,7 +123,7 @@ def _second(X: sp.csr_matrix, edges: Edges, p: int) -> Iterator[Edges]:
     """Yield the nearest of the neighbours and of the neighbours' neighbours, by blocks of rows."""
     n = X.shape[0]
     rows, cols, _ = edges
-    near = _rank(rows) < HOPS
+    near = np.arange(rows.size) - np.searchsorted(rows, rows) < HOPS  # ranks in each row
     every = _links(rows, cols, n)
     hop = _links(rows[near], cols[near], n)
     for start in range(0, n, BLOCK):

@@ -12,38 +12,19 @@ A model can compute on a GPU if its file has the text DEVICES = ("cpu", "cuda"),
 `_registry` finds models and their properties without importing them. `_fit` runs their code.
 """
 
-from transferbench.models._fit import check_fit, fit, load
-from transferbench.models._registry import (
-    FAMILIES,
-    FAMILY,
-    FOLDER,
-    NONNEGATIVE,
-    ON_GPU,
-    WITH_TOPICS,
-    Model,
-    check_device,
-    check_family,
-    code,
-    get,
-    is_external,
-    registry,
-)
-
-__all__ = [
-    "FAMILIES",
-    "FAMILY",
-    "FOLDER",
-    "NONNEGATIVE",
-    "ON_GPU",
-    "WITH_TOPICS",
-    "Model",
-    "check_device",
-    "check_family",
-    "check_fit",
-    "code",
-    "fit",
-    "get",
-    "is_external",
-    "load",
-    "registry",
-]
+from transferbench.models._fit import check_fit as check_fit
+from transferbench.models._fit import fit as fit
+from transferbench.models._fit import load as load
+from transferbench.models._registry import FAMILIES as FAMILIES
+from transferbench.models._registry import FAMILY as FAMILY
+from transferbench.models._registry import FOLDER as FOLDER
+from transferbench.models._registry import NONNEGATIVE as NONNEGATIVE
+from transferbench.models._registry import ON_GPU as ON_GPU
+from transferbench.models._registry import WITH_TOPICS as WITH_TOPICS
+from transferbench.models._registry import Model as Model
+from transferbench.models._registry import check_device as check_device
+from transferbench.models._registry import check_family as check_family
+from transferbench.models._registry import code as code
+from transferbench.models._registry import get as get
+from transferbench.models._registry import is_external as is_external
+from transferbench.models._registry import registry as registry

@@ -26,9 +26,7 @@ FAMILIES: tuple[Family, ...] = ("transfer", "clustering", "multilabel")
 #: In the text of a model's file: it can compute on a GPU, see `core.device`.
 ON_GPU = re.compile(r"^DEVICES = .*[\"']cuda[\"']", re.MULTILINE)
 #: Transfer models that factorise or count the entries of the first view, which may not be negative.
-NONNEGATIVE = (
-    "cd-plsa", "cocc", "dkt", "dtl", "gcmf", "hidc", "mrtl", "mtrick", "nmf", "tritl",
-)  # fmt: skip
+NONNEGATIVE = WITH_TOPICS
 FAMILY = re.compile(r"^FAMILY = [\"'](transfer|clustering|multilabel)[\"']", re.MULTILINE)
 
 

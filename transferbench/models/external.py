@@ -17,8 +17,9 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from transferbench.core.dense import adapt, class_scores, dense
+from transferbench.core.dense import adapt, dense
 from transferbench.core.documents import score_targets, seen_rows, seen_weights
+from transferbench.core.logistic import class_scores
 from transferbench.problem import Domain, Fit, Problem
 
 #: Arguments of an estimator that are no parameters of a run: the seed, other estimators, output.

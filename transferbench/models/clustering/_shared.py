@@ -16,6 +16,13 @@ def document_groups(problem: Problem, pool_tasks: bool) -> list[sp.csr_array]:
     return [sp.vstack(views, format="csr")] if pool_tasks else views
 
 
+def gaussian_kernel(X: sp.csr_array, columns: np.ndarray | slice, sigma: float) -> np.ndarray:
+    """Return columns of K with K_ij = exp(−‖x_i − x_j‖² / 2σ²) for the rows of X."""
+    square = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    distance = square[:, None] + square[columns] - 2 * (X @ X[columns].T).toarray()
+    return np.asarray(np.exp(-np.maximum(distance, 0) / (2 * sigma**2)))
+
+
 def clusters_fit(
     problem: Problem, scores: Sequence[np.ndarray], graphs: Sequence[Graph] = ()
 ) -> Fit:

@@ -12,7 +12,7 @@ kernel's columns of these documents are computed. They update the products of th
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.models.clustering._shared import clusters_fit, document_groups
+from transferbench.models.clustering._shared import clusters_fit, document_groups, gaussian_kernel
 from transferbench.parameters import Count, Width
 from transferbench.problem import Fit, Problem
 
@@ -82,11 +82,8 @@ def _times(X: sp.csr_array, columns: np.ndarray, weights: np.ndarray, sigma: flo
 
     The columns are computed block by block.
     """
-    square = np.asarray(X.multiply(X).sum(axis=1)).ravel()
     out = np.zeros((X.shape[0], weights.shape[1]))
     for start in range(0, columns.size, BLOCK_COLUMNS):
         block = slice(start, start + BLOCK_COLUMNS)
-        part = columns[block]
-        distance = square[:, None] + square[part] - 2 * (X @ X[part].T).toarray()
-        out += np.exp(-np.maximum(distance, 0) / (2 * sigma**2)) @ weights[block]
+        out += gaussian_kernel(X, columns[block], sigma) @ weights[block]
     return out

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.core.graph import Search, cosine_graph
-from transferbench.models.clustering._shared import clusters_fit, document_groups
+from transferbench.models.clustering._shared import clusters_fit, document_groups, gaussian_kernel
 from transferbench.parameters import Count, Width
 from transferbench.problem import Fit, Problem
 
@@ -76,10 +76,7 @@ def fit(
                     f"{problem.name}: no two documents share a feature; nothing to cut."
                 )
         else:
-            X = X.astype(np.float64)
-            square = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-            distance = square[:, None] + square - 2 * (X @ X.T).toarray()
-            W = np.exp(-np.maximum(distance, 0) / (2 * sigma**2))
+            W = gaussian_kernel(X.astype(np.float64), slice(None), sigma)
             np.fill_diagonal(W, 0)
             if not np.isfinite(W).all() or (W.sum(axis=1) > 0).sum() < c:
                 raise ValueError(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -141,13 +142,8 @@ class Documents:
         if pool_views:
             X = [stack_matrices(X, axis=1)]
         rows = np.arange(len(seen))
-        cuts = np.cumsum([len(domain.seen) for domain in problem.domains])[:-1]
-        return cls(
-            tuple(x.astype(dtype) for x in X),
-            Y.astype(dtype),
-            seen,
-            (rows,) if pool_tasks else tuple(np.split(rows, cuts)),
-        )
+        tasks = (rows,) if pool_tasks else split_rows(problem, rows)
+        return cls(tuple(x.astype(dtype) for x in X), Y.astype(dtype), seen, tasks)
 
 
 def first_layer_data(
@@ -282,25 +278,12 @@ def train(
     return scores()
 
 
-@artefact
-def _trained_scores(
-    documents: Documents,
-    seen: np.ndarray,
-    loss: Loss,
-    plan: LayerPlan,
-    weights: tuple[float, float],
-    start: tuple[np.ndarray, list[np.ndarray]],
-) -> np.ndarray:
-    """Return the scores of `train`; runs that differ only in `ensure_one_label` share them."""
-    return train(documents, seen, loss, plan, weights, start)
-
-
 def fit_stack(
     problem: Problem,
     documents: Documents,
     loss: Loss,
     plan: LayerPlan,
-    weights: list[tuple[float, float]],
+    weights: tuple[tuple[float, ...], tuple[float, ...]],
     validation_fraction: float,
     ensure_one_label: bool,
     watch: Watch | None,
@@ -348,11 +331,12 @@ def fit_stack(
             watch(iteration, sweeps, split_rows(problem, decided(F)))
 
     def validation_scores(pair: tuple[float, float], train_mask: np.ndarray) -> np.ndarray:
-        return decided(_trained_scores(documents, train_mask, loss, plan, pair, start))
+        # Runs that differ only in ensure_one_label share it.
+        return decided(artefact(train)(documents, train_mask, loss, plan, pair, start))
 
     Y, seen = documents.Y, documents.seen
     rows = np.random.default_rng(plan.seed).permutation(np.flatnonzero(seen))
     validation = rows[: max(1, round(validation_fraction * len(rows)))]
-    best = best_setting(weights, validation_scores, Y, seen, [validation])
+    best = best_setting(list(product(*weights)), validation_scores, Y, seen, [validation])
     F = train(documents, seen, loss, plan, best, start, on_sweep)
     return Fit(split_rows(problem, decided(F)), tuple(trace))

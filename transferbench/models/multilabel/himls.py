@@ -31,8 +31,6 @@ thousands of sweeps M shrinks and R grows. So the coupling vanishes at no cost, 
 not converge.
 """
 
-from itertools import product
-
 from transferbench.core.losses import Squares
 from transferbench.models.multilabel._layers import Columns, Documents, LayerPlan, Start, fit_stack
 from transferbench.parameters import Count, Fraction, Precision, Weight
@@ -107,8 +105,5 @@ def fit(
     """
     plan = LayerPlan(p, q, pretrain, finetune, start, start_iter, columns, seed)
     documents = Documents.from_problem(problem, pool_tasks, pool_views, dtype)
-    weights = list(product(alpha, beta))
-    loss = Squares()
-    return fit_stack(
-        problem, documents, loss, plan, weights, validation_fraction, ensure_one_label, watch
-    )
+    weights, options = (alpha, beta), (validation_fraction, ensure_one_label)
+    return fit_stack(problem, documents, Squares(), plan, weights, *options, watch)

@@ -20,7 +20,6 @@ Departures from the paper:
 - The departures of HiMLS also apply, see `describe himls`.
 """
 
-from itertools import product
 from typing import Literal
 
 from transferbench.core.losses import Divergence
@@ -100,8 +99,5 @@ def fit(
     """
     plan = LayerPlan(p, q, pretrain, finetune, start, start_iter, columns, seed)
     documents = Documents.from_problem(problem, pool_tasks, pool_views, dtype)
-    weights = list(product(alpha, beta))
-    loss = Divergence(coupling)
-    return fit_stack(
-        problem, documents, loss, plan, weights, validation_fraction, ensure_one_label, watch
-    )
+    weights, options = (alpha, beta), (validation_fraction, ensure_one_label)
+    return fit_stack(problem, documents, Divergence(coupling), plan, weights, *options, watch)

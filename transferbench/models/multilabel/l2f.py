@@ -67,8 +67,7 @@ def fit(
     def predict(setting: tuple[float, float, float], Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
         return mean_predictions(views, Y, seen, *setting)
 
-    settings = list(product(gamma, lam, mu))
-    return tuned_fit(problem, settings, predict, ensure_one_label)
+    return tuned_fit(problem, list(product(gamma, lam, mu)), predict, ensure_one_label)
 
 
 @artefact
@@ -79,44 +78,18 @@ def mean_predictions(
 
     Runs that differ only in `ensure_one_label` share them. Y (N, m) holds labels, and zero on
     unseen rows. gamma, lam and mu are the weights of the objective.
-    """
-    base = Y[seen].mean(axis=0)
-    A = similarity(Y[seen])
-    penalty = gamma * np.eye(len(A)) + lam * (np.diag(A.sum(axis=1)) - A)
-    F = solve(views, np.where(seen[:, None], Y - base, 0), seen, penalty, mu)
-    return np.asarray(sum(F) / len(F) + base)
-
-
-def similarity(Y: np.ndarray) -> np.ndarray:
-    """Return A (m, m): cosines of the columns of Y (n, m); 0 for a label without documents."""
-    length = np.linalg.norm(Y, axis=0)
-    unit = Y / np.where(length > 0, length, 1)
-    return np.asarray(unit.T @ unit)
-
-
-def solve(
-    views: list[sp.csr_array], Y: np.ndarray, seen: np.ndarray, penalty: np.ndarray, mu: float
-) -> list[np.ndarray]:
-    """Return F_v (N, m) of every view at the minimum.
-
-    Parameters
-    ----------
-    views
-        V matrices (N, d_v).
-    Y
-        (N, m) labels minus their means, zero on unseen rows.
-    seen
-        (N,) bool, the rows whose labels are used.
-    penalty
-        (m, m) between the columns of W_v.
-    mu
-        μ: weight of the agreement of the views.
 
     Raises
     ------
     FloatingPointError
         If conjugate gradients do not converge.
     """
+    base = Y[seen].mean(axis=0)
+    length = np.linalg.norm(Y[seen], axis=0)
+    unit = Y[seen] / np.where(length > 0, length, 1)  # a label without documents is like no other
+    A = unit.T @ unit
+    penalty = gamma * np.eye(len(A)) + lam * (np.diag(A.sum(axis=1)) - A)
+    Y = np.where(seen[:, None], Y - base, 0)
     rows, m = np.flatnonzero(seen), Y.shape[1]
     weight = seen[:, None] / rows.size
     means = [X[rows].mean(axis=0) for X in views]
@@ -139,8 +112,9 @@ def solve(
         return np.ravel(transposed(residual) + W @ penalty)
 
     b = transposed([weight * Y] * len(views)).ravel()
-    A = LinearOperator((b.size, b.size), matvec=half_gradient, dtype=np.float64)
-    flat, failed = cg(A, b, rtol=1e-8)
+    normal = LinearOperator((b.size, b.size), matvec=half_gradient, dtype=np.float64)
+    flat, failed = cg(normal, b, rtol=1e-8)
     if failed:
         raise FloatingPointError(f"conjugate gradients stopped after {failed}; try a larger gamma")
-    return predict(flat.reshape(-1, m))
+    F = predict(flat.reshape(-1, m))
+    return np.asarray(sum(F) / len(F) + base)

@@ -80,9 +80,8 @@ def fit(
         by_penalty = trained(seen.tobytes())
         if penalty not in by_penalty:
             X_seen, n = X[np.flatnonzero(seen)], int(seen.sum())
-            by_penalty[penalty] = Ridge(n * penalty, solver="sparse_cg", tol=1e-8).fit(
-                X_seen, Y[seen]
-            )
+            fresh = Ridge(n * penalty, solver="sparse_cg", tol=1e-8)
+            by_penalty[penalty] = fresh.fit(X_seen, Y[seen])
         return by_penalty[penalty]
 
     def predict(setting: tuple[float, float], Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
@@ -94,5 +93,4 @@ def fit(
         F, G = (fitted.predict(X).reshape(-1, m) for fitted in (outside, inside))
         return np.asarray(F + (G - F) @ Q @ Q.T)
 
-    settings = list(product(alpha, beta))
-    return tuned_fit(problem, settings, predict, ensure_one_label)
+    return tuned_fit(problem, list(product(alpha, beta)), predict, ensure_one_label)

@@ -63,41 +63,19 @@ def fit(
     X = hstack_views(problem, view)
 
     def predict(k: int, Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        return trained_posterior(X, Y[seen] > 0, seen, k, s)
+        return posterior(X, Y[seen] > 0, seen, k, s)
 
     return tuned_fit(problem, k, predict, ensure_one_label)
 
 
 @artefact
-def trained_posterior(
-    X: sp.csr_array, label: np.ndarray, seen: np.ndarray, k: int, s: float
-) -> np.ndarray:
-    """Return `posterior` (N, m) of the documents X (N, d).
+def posterior(X: sp.csr_array, label: np.ndarray, seen: np.ndarray, k: int, s: float) -> np.ndarray:
+    """Return P(H_l = 1 | C_l) (N, m) of all documents X (N, d).
 
-    Runs that differ only in `ensure_one_label` share it.
+    label (n, m) bool are the labels of the n seen documents. Runs that differ only in
+    `ensure_one_label` share the result.
     """
-    return posterior(neighbours(X, seen, k), label, seen, k, s)
-
-
-def posterior(
-    near: sp.csr_array, label: np.ndarray, seen: np.ndarray, k: int, s: float
-) -> np.ndarray:
-    """Return P(H_l = 1 | C_l) (N, m) of all documents.
-
-    Parameters
-    ----------
-    near
-        (N, n), see `neighbours`.
-    label
-        (n, m) bool, the labels of the seen documents.
-    seen
-        (N,) bool, the documents whose labels are known.
-    k
-        Number of neighbours.
-    s
-        Smoothing: number added to each count.
-    """
-    C = near @ label.astype(int)
+    C = neighbours(X, seen, k) @ label.astype(int)
     n, m = label.shape
     prior = (s + label.sum(axis=0)) / (2 * s + n)
     joint = []

@@ -147,6 +147,46 @@ def topics_of_words(problem: Problem, topics: int, *, seed: int) -> np.ndarray:
     return scale_to_one(np.maximum(words * shares, LEAST_JOINT), "rows")
 
 
+class FactorStart:
+    """Start of feature clusters and their associations with classes: topics, or random numbers.
+
+    Parameters
+    ----------
+    problem
+        A transfer problem.
+    topics
+        Topics (m, k) of the words, of which clusters are columns; None for random numbers. With
+        topics, associations start at 1/c.
+    seed
+        Seed of the random numbers.
+    normalize, fill
+        See `Factor`.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        topics: np.ndarray | None,
+        seed: int,
+        normalize: Normalize,
+        fill: bool = False,
+    ) -> None:
+        self.m, self.c = problem.domains[0].X.shape[1], len(problem.classes)
+        self.topics, self.rng = topics, np.random.default_rng(seed)
+        self.normalize, self.fill = normalize, fill
+
+    def clusters(self, first: int, end: int, kind: str = "") -> Factor:
+        """Return U (m, end − first), the clusters first to end − 1, of a kind for `Factor`."""
+        topics = self.topics
+        U = self.rng.random((self.m, end - first)) if topics is None else topics[:, first:end]
+        return Factor(U, normalize=self.normalize, fill=self.fill, kind=kind)
+
+    def association(self, k: int) -> Factor:
+        """Return H (k, c)."""
+        shape = k, self.c
+        return Factor(self.rng.random(shape) if self.topics is None else np.full(shape, 1 / self.c))
+
+
 def fit_each_target(
     problem: Problem,
     fit_one: Callable[..., Fit],
@@ -268,13 +308,12 @@ def shared_association(
         S = Factor(np.full((k, c), 1 / c))
         priors = class_priors(problem, prior, C)
         Gs = label_factors(problem, C, "rows", start, priors=priors, fill=True)
+        topics = None
         if start_features == "plsa":
             words, share = word_topics(problem, k, max_iter=PLSA_STEPS, seed=seed)
-            starts = [scale_to_one(words * share, "rows", fill=True)] * len(Gs)
-        else:
-            rng = np.random.default_rng(seed)
-            starts = [rng.random((m, k)) for _ in Gs]
-        Fs = [Factor(F, normalize="rows", fill=True) for F in starts]
+            topics = scale_to_one(words * share, "rows", fill=True)
+        begin = FactorStart(problem, topics, seed, "rows", fill=True)
+        Fs = [begin.clusters(0, k) for _ in Gs]
         Xs = [sum_one(domain.X) for domain in problem.domains]
         weights = [1.0] * len(problem.sources) + [weight]
         terms = [Term(X, G, ((F, S),), w) for X, F, G, w in zip(Xs, Fs, Gs, weights, strict=True)]

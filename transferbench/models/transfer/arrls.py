@@ -92,8 +92,22 @@ def fit(
         )
         graph = cosine_graph(X, p, search=search)
         graphs.append(graph)
+        (n, d), Xt = X.shape, sp.csr_array(X.T)
         B = mean_differences(np.eye(len(problem.classes))[y], decided[i][unseen])
-        F = unit_rows(domain.X) @ solve(X, y, B, laplacian(graph.W), sigma, lam, gamma, weights)
+        W = graph.W + sp.eye_array(n)
+        root = sp.diags_array(1 / np.sqrt(W.sum(axis=1)))
+        L = sp.csr_array(sp.eye_array(n) - root @ W @ root)
+        E = np.append(weights, np.zeros(n - len(y)))
+
+        def matvec(w: np.ndarray) -> np.ndarray:
+            f = X @ w
+            return np.asarray(Xt @ (E * f + lam * (B @ (B.T @ f)) + gamma * (L @ f)) + sigma * w)
+
+        A = LinearOperator((d, d), matvec=matvec, dtype=np.float64)
+        EY = np.zeros((n, B.shape[1] - 1))
+        EY[np.arange(len(y)), y] = weights
+        columns = [cg(A, b, rtol=TOLERANCE)[0] for b in (Xt @ EY).T]
+        F = unit_rows(domain.X) @ np.column_stack(columns)
         F[:, np.setdiff1d(np.arange(F.shape[1]), y)] = F.min() - 1
         return np.asarray(F)
 
@@ -116,55 +130,3 @@ def mean_differences(Y: np.ndarray, decided: np.ndarray) -> np.ndarray:
              for Z in (Y, T)]  # fmt: skip
     B = np.vstack([parts[0], -parts[1]])
     return np.asarray(B / np.sqrt(np.linalg.norm(B.T @ B)))
-
-
-def laplacian(W: sp.csr_array) -> sp.csr_array:
-    """Return the normalised Laplacian of W (n, n) with an edge from each node to itself."""
-    W = W + sp.eye_array(W.shape[0])
-    root = sp.diags_array(1 / np.sqrt(W.sum(axis=1)))
-    return sp.csr_array(sp.eye_array(W.shape[0]) - root @ W @ root)
-
-
-def solve(
-    X: sp.csr_array,
-    y: np.ndarray,
-    B: np.ndarray,
-    L: sp.csr_array,
-    sigma: float,
-    lam: float,
-    gamma: float,
-    weights: np.ndarray,
-) -> np.ndarray:
-    """Return the weights W (d, c).
-
-    Parameters
-    ----------
-    X
-        Documents (n, d), the labelled ones first.
-    y
-        (l,) classes of the labelled documents.
-    B
-        See `mean_differences`.
-    L
-        See `laplacian`.
-    sigma
-        σ: weight of the shrinkage.
-    lam
-        λ: weight of the distributions.
-    gamma
-        γ: weight of the graph.
-    weights
-        (l,) of the labels.
-    """
-    n, d = X.shape
-    Xt, E = sp.csr_array(X.T), np.append(weights, np.zeros(n - len(y)))
-
-    def matvec(w: np.ndarray) -> np.ndarray:
-        f = X @ w
-        return np.asarray(Xt @ (E * f + lam * (B @ (B.T @ f)) + gamma * (L @ f)) + sigma * w)
-
-    A = LinearOperator((d, d), matvec=matvec, dtype=np.float64)
-    Y = np.zeros((n, B.shape[1] - 1))
-    Y[np.arange(len(y)), y] = weights
-    columns = [cg(A, b, rtol=TOLERANCE)[0] for b in (Xt @ Y).T]
-    return np.asarray(np.column_stack(columns))

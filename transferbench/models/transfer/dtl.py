@@ -32,14 +32,11 @@ If prior is not "equal", columns of V_t are scaled to the shares of the classes 
 scaled to one, as in a step of Sinkhorn. This is not in the paper, and the objective may rise.
 """
 
-from dataclasses import replace
-
-import numpy as np
-
-from transferbench.core.nmtf import NMTF, Factor, Term
+from transferbench.core.nmtf import NMTF, Term
 from transferbench.core.priors import class_priors
 from transferbench.core.scale import Normalize, NormalizeAt, sum_one
 from transferbench.models.transfer._shared import (
+    FactorStart,
     Start,
     StartFeatures,
     fit_each_target,
@@ -106,22 +103,15 @@ def fit(
     """
     if kappa > k:
         raise ValueError(f"kappa must be at most k, got kappa = {kappa} and k = {k}")
-    m, c = problem.domains[0].X.shape[1], len(problem.classes)
 
     def fit_together(problem: Problem, watch: Watch | None, prior: Prior = "equal") -> Fit:
         priors = class_priors(problem, prior, C)
         Vs = label_factors(problem, C, "rows", start, priors=priors)
-        if start_features == "plsa":
-            common, own = np.split(topics_of_words(problem, k, seed=seed), [kappa], axis=1)
-            owns = [own] * len(Vs)
-            H = np.full((k, c), 1 / c)
-        else:
-            rng = np.random.default_rng(seed)
-            common, H = rng.random((m, kappa)), rng.random((k, c))
-            owns = [rng.random((m, k - kappa)) for _ in Vs]
-        U = Factor(common, normalize=normalize_U, kind="common")
-        H1, H2 = Factor(H[:kappa]), Factor(H[kappa:])
-        own_Us = [Factor(own, normalize=normalize_U, kind="own") for own in owns]
+        topics = topics_of_words(problem, k, seed=seed) if start_features == "plsa" else None
+        begin = FactorStart(problem, topics, seed, normalize_U)
+        U = begin.clusters(0, kappa, "common")
+        H1, H2 = begin.association(kappa), begin.association(k - kappa)
+        own_Us = [begin.clusters(kappa, k, "own") for _ in Vs]
         terms = [
             Term(sum_one(domain.X), V, ((U, H1), (own_U, H2)))
             for domain, own_U, V in zip(problem.domains, own_Us, Vs, strict=True)
@@ -134,8 +124,7 @@ def fit(
                 model.update_jointly(H1, H2)
                 model.end_domain(own_U, U, V)
 
-        fit = model.solve(sweep, max_iter, Vs, watch)
-        return replace(fit, diagnostics={**fit.diagnostics, **priors.diagnostics})
+        return model.solve(sweep, max_iter, Vs, watch, diagnostics=priors.diagnostics)
 
     if pool_tasks:
         return fit_together(problem, watch, prior)

@@ -174,19 +174,13 @@ def fit(
     fit = model.solve(sweep, max_iter, Vs, watch and on_iteration, stop)
     diagnostics = {**fit.diagnostics, **graph_diagnostics(graphs), **priors.diagnostics}
     m = problem.domains[0].X.shape[1]
-    factors = tuple(
-        tuple(replace(clusters, U=_of_all(clusters.U, rows, m)) for clusters in of_domain)
-        for of_domain, rows in zip(fit.factors, features, strict=True)
-    )
+    factors = []
+    for (clusters,), rows in zip(fit.factors, features, strict=True):
+        complete = np.zeros((m, k), dtype)  # zero for the features that the domain lacks
+        complete[rows] = clusters.U
+        factors.append((replace(clusters, U=complete),))
     scores = decide(fit.scores)
-    return replace(fit, scores=scores, diagnostics=diagnostics, factors=factors)
-
-
-def _of_all(U: np.ndarray, rows: np.ndarray, m: int) -> np.ndarray:
-    """Return U (m, k) of all features, zero for those that a domain lacks."""
-    complete = np.zeros((m, U.shape[1]), U.dtype)
-    complete[rows] = U
-    return complete
+    return replace(fit, scores=scores, diagnostics=diagnostics, factors=tuple(factors))
 
 
 def _graph_of(problem: Problem, i: int, p: int, search: Search) -> Graph:

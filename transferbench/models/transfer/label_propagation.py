@@ -68,9 +68,7 @@ def fit(
         graph = cosine_graph(stack_matrices([X, domain.X[unseen]]), p, search=search)
         graphs.append(graph)
         start = np.vstack([labels, np.zeros((len(unseen), labels.shape[1]))])
-        of_row: float | np.ndarray = alpha
-        if of_target.any():
-            of_row = np.append(np.where(of_target, 0, alpha), np.full(len(unseen), alpha))[:, None]
+        of_row = np.append(np.where(of_target, 0, alpha), np.full(len(unseen), alpha))[:, None]
         F = domain.Y.astype(np.float64)
         F[unseen] = spread(graph, start, of_row, max_iter)[len(y) :]
         return F

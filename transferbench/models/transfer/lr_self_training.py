@@ -16,7 +16,7 @@ weight 1.
 import numpy as np
 
 from transferbench.core.documents import score_targets, seen_rows, seen_weights, stack_matrices
-from transferbench.core.logistic import logistic_regression
+from transferbench.core.logistic import class_scores, logistic_regression
 from transferbench.parameters import Count, Fraction, Positive
 from transferbench.problem import Domain, Fit, Matrix, Problem
 
@@ -64,8 +64,6 @@ def fit(
         T = domain.X[np.flatnonzero(~domain.seen)]
         model = SelfTrainingClassifier(classifier, threshold=threshold, max_iter=max_iter)
         model.fit(stack_matrices([X, T]), np.concatenate([y, np.full(T.shape[0], UNLABELLED)]))
-        P = np.zeros((len(domain.seen), len(problem.classes)))
-        P[:, model.classes_] = model.predict_proba(domain.X)
-        return P
+        return class_scores(model, domain.X, model.classes_, len(problem.classes))
 
     return Fit(score_targets(problem, score))

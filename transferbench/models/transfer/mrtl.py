@@ -37,14 +37,11 @@ If prior is not "equal", columns of V_p are scaled to the shares of the classes 
 scaled to one, as in a step of Sinkhorn. This is not in the paper, and the objective may rise.
 """
 
-from dataclasses import replace
-
-import numpy as np
-
-from transferbench.core.nmtf import NMTF, Factor, Term
+from transferbench.core.nmtf import NMTF, Term
 from transferbench.core.priors import class_priors
 from transferbench.core.scale import Normalize, NormalizeAt, sum_one
 from transferbench.models.transfer._shared import (
+    FactorStart,
     Start,
     StartFeatures,
     label_factors,
@@ -112,34 +109,24 @@ def fit(
         raise ValueError(f"k1 must be at most k2, got k1 = {k1} and k2 = {k2}")
     if not problem.targets:
         raise ValueError(f"{problem.name}: every document is labelled; expected a target.")
-    rng = np.random.default_rng(seed)
-    m, c = problem.domains[0].X.shape[1], len(problem.classes)
     priors = class_priors(problem, prior, C)
     Vs = label_factors(problem, C, "rows", start, priors=priors)
     data = [(sum_one(domain.X), V) for domain, V in zip(problem.domains, Vs, strict=True)]
     sources = [(X, Y) for X, Y in data if Y.fixed]
     k_own = k2 - k1  # feature clusters of one domain
-
     topics = topics_of_words(problem, k2, seed=seed) if start_features == "plsa" else None
 
-    def clusters(common: bool) -> Factor:
-        if topics is None:
-            value = rng.random((m, k1 if common else k_own))
-        else:
-            value = topics[:, :k1] if common else topics[:, k1:]
-        return Factor(value, normalize=normalize_U, kind="common" if common else "own")
-
-    def association(k: int) -> Factor:
-        return Factor(rng.random((k, c)) if topics is None else np.full((k, c), 1 / c))
-
+    begin = FactorStart(problem, topics, seed, normalize_U)
     targets = []
     for X, V in data:
         if not V.fixed:
-            U, Ut = clusters(common=True), clusters(common=False)
-            Θp, Θt = association(k1), association(k_own)
-            of_sources = [(clusters(common=False), association(k_own)) for _ in sources]
+            U, Ut = begin.clusters(0, k1, "common"), begin.clusters(k1, k2, "own")
+            Θp, Θt = begin.association(k1), begin.association(k_own)
+            of_sources = [
+                (begin.clusters(k1, k2, "own"), begin.association(k_own)) for _ in sources
+            ]
             targets.append((X, V, U, Ut, Θp, Θt, of_sources))
-    Θμ, Θσ = association(k1), association(k_own)
+    Θμ, Θσ = begin.association(k1), begin.association(k_own)
     terms = []
     for X, V, U, Ut, Θp, Θt, of_sources in targets:
         terms.append(Term(X, V, ((U, Θp), (Ut, Θt))))
@@ -157,5 +144,4 @@ def fit(
         if lam:
             model.update(Θμ, Θσ)
 
-    fit = model.solve(sweep, max_iter, Vs, watch)
-    return replace(fit, diagnostics={**fit.diagnostics, **priors.diagnostics})
+    return model.solve(sweep, max_iter, Vs, watch, diagnostics=priors.diagnostics)

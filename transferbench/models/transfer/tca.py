@@ -25,9 +25,9 @@ regression.
 import numpy as np
 from scipy.linalg import eigh
 
-from transferbench.core.dense import Features, class_scores, dense
+from transferbench.core.dense import Features, dense
 from transferbench.core.documents import score_targets, seen_rows, seen_weights
-from transferbench.core.logistic import logistic_regression
+from transferbench.core.logistic import class_scores, logistic_regression
 from transferbench.parameters import Count, Positive
 from transferbench.problem import Domain, Fit, Problem
 

@@ -39,9 +39,10 @@ from typing import Literal
 
 import numpy as np
 
-from transferbench.core.nmtf import NMTF, Factor, Term
+from transferbench.core.nmtf import NMTF, Term
 from transferbench.core.scale import Normalize, NormalizeAt, rows_sum_one, sum_one
 from transferbench.models.transfer._shared import (
+    FactorStart,
     Start,
     StartFeatures,
     fit_each_target,
@@ -106,32 +107,37 @@ def fit(
     Fit
         Scores G_τ (n_τ, c) of every domain, and the objective after each iteration.
     """
+    k = k1 + k2 + k3
 
     def fit_together(problem: Problem, watch: Watch | None) -> Fit:
         Gs = label_factors(problem, C, "rows", start)
         if form == "authors":
             scale = rows_sum_one
-            shared, by_domain = _topics(problem, (k1, k2, k3), seed)
+            words, _ = word_topics(problem, max(1, k1 + k2), seed=seed)
+            topics = np.hstack([words[:, : k1 + k2], np.full((len(words), k3), 1 / len(words))])
             for G in Gs:
                 if not G.fixed:
                     mixed = (G.value + 1 / len(problem.classes)) / 2
-                    keep = G.fixed_rows
-                    G.value = mixed if keep is None else np.where(keep[:, None], G.value, mixed)
+                    keep = False if G.fixed_rows is None else G.fixed_rows[:, None]
+                    G.value = np.where(keep, G.value, mixed)
         else:
-            scale = sum_one
-            begin = _topics_of_words if start_features == "plsa" else _random
-            shared, by_domain = begin(problem, (k1, k2, k3), seed)
-        F1, S1, S2 = shared
+            scale, topics = sum_one, None
+            if start_features == "plsa":
+                topics = topics_of_words(problem, max(1, k), seed=seed)
+        begin = FactorStart(problem, topics, seed, normalize_F)
+        F1, S1, S2 = begin.clusters(0, k1, "identical"), *map(begin.association, (k1, k2))
+        by_domain = [
+            (
+                begin.clusters(k1, k1 + k2, "alike"),
+                begin.clusters(k1 + k2, k, "distinct"),
+                begin.association(k3),
+            )
+            for _ in Gs
+        ]
         terms = [
             Term(scale(domain.X), G, ((F1, S1), (F2, S2), (F3, S3)))
             for domain, G, (F2, F3, S3) in zip(problem.domains, Gs, by_domain, strict=True)
         ]
-        kinds = (
-            ("identical", F1),
-            *(each for F2, F3, _ in by_domain for each in (("alike", F2), ("distinct", F3))),
-        )
-        for F_kind, F in kinds:
-            F.kind, F.normalize = F_kind, normalize_F
         model = NMTF(terms, normalize_at=normalize_at, dtype=dtype)
 
         def at_once() -> None:
@@ -149,52 +155,3 @@ def fit(
     if pool_tasks:
         return fit_together(problem, watch)
     return fit_each_target(problem, fit_together, watch)
-
-
-#: F¹, S¹, S² and, for each domain, F², F³, S³.
-Factors = tuple[tuple[Factor, Factor, Factor], list[tuple[Factor, Factor, Factor]]]
-
-
-def _topics(problem: Problem, ks: tuple[int, int, int], seed: int) -> Factors:
-    """Return the start of the authors: F¹ and F² from topics of PLSA, F³ and S uniform."""
-    k1, k2, k3 = ks
-    c = len(problem.classes)
-    topics, _ = word_topics(problem, max(1, k1 + k2), seed=seed)
-    m = len(topics)
-
-    def uniform(rows: int, columns: int, total: int) -> Factor:
-        return Factor(np.full((rows, columns), 1 / total))
-
-    shared = Factor(topics[:, :k1]), uniform(k1, c, c), uniform(k2, c, c)
-    F2 = topics[:, k1 : k1 + k2]
-    return shared, [(Factor(F2), uniform(m, k3, m), uniform(k3, c, c)) for _ in problem.domains]
-
-
-def _topics_of_words(problem: Problem, ks: tuple[int, int, int], seed: int) -> Factors:
-    """Return a start of F at P(topic | word) of PLSA, the topics in order, and of S at 1/c."""
-    k1, k2, k3 = ks
-    c = len(problem.classes)
-    topics = topics_of_words(problem, max(1, k1 + k2 + k3), seed=seed)
-    F1, F2, F3, _ = np.split(topics, [k1, k1 + k2, k1 + k2 + k3], axis=1)
-
-    def association(k: int) -> Factor:
-        return Factor(np.full((k, c), 1 / c))
-
-    shared = Factor(F1), association(k1), association(k2)
-    return shared, [(Factor(F2), Factor(F3), association(k3)) for _ in problem.domains]
-
-
-def _random(problem: Problem, ks: tuple[int, int, int], seed: int) -> Factors:
-    """Return a start at random positive values."""
-    k1, k2, k3 = ks
-    rng = np.random.default_rng(seed)
-    m, c = problem.domains[0].X.shape[1], len(problem.classes)
-
-    def concepts(k: int) -> Factor:
-        return Factor(rng.random((m, k)))
-
-    def association(k: int) -> Factor:
-        return Factor(rng.random((k, c)))
-
-    shared = concepts(k1), association(k1), association(k2)
-    return shared, [(concepts(k2), concepts(k3), association(k3)) for _ in problem.domains]
