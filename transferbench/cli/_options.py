@@ -123,11 +123,6 @@ def have_run(settings: Settings) -> tuple[str, ...]:
     return tuple(sorted(n for n in names if (settings.results / n / "runs.jsonl").is_file()))
 
 
-def _expanded(_: click.Context, __: click.Parameter, asked: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the experiments that the arguments name."""
-    return tuple(experiments.expand(asked))
-
-
 #: The option for parameters of a model; the command takes its values as `assignments`.
 parameter_options = click.option(
     "--set", "assignments", multiple=True, metavar="NAME=VALUE",
@@ -137,7 +132,7 @@ parameter_options = click.option(
 #: The arguments of a command for several experiments.
 several_experiments = click.argument(
     "names", nargs=-1, metavar="[EXPERIMENT]...", shell_complete=completing(experiment_names),
-    callback=_expanded,
+    callback=lambda _, __, asked: tuple(experiments.expand(asked)),
 )  # fmt: skip
 
 
