@@ -11,7 +11,7 @@ import click
 from annotated_types import Ge, Le
 
 from transferbench.cli._options import JOBS, Checked, Seed, option, passing
-from transferbench.cli._terminal import DEBUG, OncePrinter, echo_table, say
+from transferbench.cli._terminal import DEBUG, echo_table, once_printer, say
 from transferbench.messages import shorten
 from transferbench.parameters import Count, Positive
 from transferbench.settings import Settings
@@ -132,22 +132,22 @@ class Execution:
             what += [f"runs are repeated, as their code may have changed: {why}" for why in whys]
             for message in what:
                 say(f"{message}; --rerun missing keeps them", err=True)
-        once = OncePrinter()
+        say_once = once_printer()
         failures = Counter[tuple[str, str, str]]()
 
         def report(run: Run, record: Record) -> None:
             for doubt in record.doubts:
-                once.say(f"warning: {run.model}: {doubt}")
+                say_once(f"warning: {run.model}: {doubt}")
             if first := shorten(record.output.strip().partition("\n")[0]):
-                once.say(f"{run.model} printed: {first} (more in the output of its record)")
+                say_once(f"{run.model} printed: {first} (more in the output of its record)")
             if record.traceback and click.get_current_context().meta.get(DEBUG):
-                once.say(record.traceback.rstrip())
+                say_once(record.traceback.rstrip())
             if record.status not in ("done", "unavailable"):
                 failures[kind := (run.model, record.status, record.failure)] += 1
                 if failures[kind] <= MAX_ALIKE:
                     say(f"{record.status}: {run}: {record.failure}.", err=True)
                 else:
-                    once.say(f"more runs of {run.model} fail in this way: {record.failure}.")
+                    say_once(f"more runs of {run.model} fail in this way: {record.failure}.")
             on_record(run, record)
 
         return runner.run(
