@@ -90,8 +90,8 @@ def _task(name: str, settings: Settings) -> list[str]:
     task = tasks.Task.parse(name)
     if task.options.get("path"):  # the user's own files
         facts = tasks.ensure_built(task, settings).facts
-        text = f"A {facts.family} task of your own."
-        return [str(task), "", text, *_section("Facts", facts.to_json())]
+        head = [str(task), "", f"A {facts.family} task of your own."]
+        return head + _section("Facts", facts.to_json())
     name, module = task.base, datasets.tasks()[task.base]
     options = parameters.schema(module.build)
     order = f"{tasks.ORDER} (above 0: the documents of each domain in another order)"
