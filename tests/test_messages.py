@@ -12,7 +12,7 @@ import pytest
 
 import transferbench
 from transferbench import messages
-from transferbench.cli._terminal import OncePrinter, echo
+from transferbench.cli._terminal import echo, show_warnings
 from transferbench.messages import (
     MAX_REASON,
     format_traceback,
@@ -67,7 +67,7 @@ def test_messages_have_no_passwords_but_data_stay_as_they_are(capsys):
 
 def test_a_warning_is_printed_once_in_one_line_without_a_path(capsys):
     with warnings.catch_warnings():
-        warnings.showwarning = OncePrinter().show_warning
+        show_warnings()
         warnings.simplefilter("always")
         for _ in range(3):
             warnings.warn("take\n care \x1b[1m", stacklevel=1)

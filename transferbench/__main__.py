@@ -11,6 +11,8 @@ from typing import NoReturn
 def entry() -> NoReturn:
     """Run the program and exit: with code 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP."""
     open_streams()
+    # Help and data have characters that the encoding of a terminal may lack, such as ≥.
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, signal.SIGTERM)  # Windows has no SIGHUP
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP

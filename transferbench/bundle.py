@@ -6,9 +6,10 @@ import re
 import shlex
 import stat
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from jinja2 import Template
 
 from transferbench import __version__, citing, experiments
 from transferbench.errors import UserError
@@ -20,17 +21,8 @@ from transferbench.files import open_zip, read_member, write_text
 from transferbench.messages import reason
 from transferbench.runs import store
 
-PAGES = (".csv", ".md", ".svg")
-README = "README.md"
-#: What the files of a zip are, by name or folder, for its README.
-CONTENTS = {
-    experiments.COPY: "the experiment: its tasks, methods, settings and printed values",
-    store.NAME: "the runs, one a line: results, seeds, times, versions, digests of the data",
-    "table.md": "the table: our values beside the printed ones", "table.csv": "its numbers",
-    "figure.md": "the figure", "figure.csv": "its points", "claims.md": "the tested claims",
-    "board.md": "the ranking of the methods", "board.csv": "its numbers",
-    "models": "the Python files of the experiment's own models", "citation.bib": "BibTeX",
-}  # fmt: skip
+#: The text of README.md in a zip.
+TEMPLATE = Path(__file__).with_name("share.md.j2")
 #: Largest size of all files in a zip, unpacked; a line of runs.jsonl takes about 1 KB.
 MAX_UNPACKED = 128 << 20
 #: Seconds that a run may have taken by default for `verify` to repeat it.
@@ -40,7 +32,7 @@ SECONDS = 2.0
 def pack(experiment: Experiment, results: Path, found: Records, name: str = "") -> bytes:
     """Return a zip with an experiment, its runs, pages and pictures, BibTeX, and models' files.
 
-    A README.md says what is inside and how to verify it. Pictures that the folder lacks are drawn.
+    A README.md says what is inside and how to verify it. Pages and pictures are made of the runs.
 
     In the zip, a path of a model's file becomes its name. Equal results give equal bytes.
 
@@ -62,23 +54,20 @@ def pack(experiment: Experiment, results: Path, found: Records, name: str = "") 
         runs, if two models have files of the same name, or if all files have more than MAX_UNPACKED
         bytes.
     """
-    folder, board = results / experiment.name, results / FOLDER / experiment.name
-    records = found.values()
     evidence = Evidence.from_records(experiment, found, results)
     if outdated := evidence.outdated:
         remedy = f"`transferbench reproduce {experiment.name}` makes them again"
         raise UserError(f"{experiment.name}: {outdated[0]}; {remedy}.")
-    paths = {p.name: p for p in folder.iterdir() if p.suffix in PAGES or p.name == store.NAME}
-    paths |= {f"board{suffix}": Path(f"{board}{suffix}") for suffix in PAGES}
-    files = {name: path.read_bytes() for name, path in paths.items() if path.is_file()}
-    if not any(name.endswith(".svg") for name in files):
-        with tempfile.TemporaryDirectory() as drawn:
-            written = evidence.write(Path(drawn) / experiment.name)
-            for path in written:
-                in_zip = path.name if path.parent.name == experiment.name else f"board{path.suffix}"
-                if path.suffix == ".svg":
-                    files[in_zip] = path.read_bytes()
-    files[experiments.COPY] = experiment.text.encode()
+    files = {
+        experiments.COPY: experiment.text.encode(),
+        store.NAME: (results / experiment.name / store.NAME).read_bytes(),
+        "citation.bib": citing.bibtex_of([experiment]).encode(),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for path in evidence.write(Path(folder) / experiment.name):
+            name_in_zip = f"board{path.suffix}" if path.parent.name == FOLDER else path.name
+            files[name_in_zip] = path.read_bytes()
+    records = found.values()
     used = {(r.model, r.code, r.run.code) for r in records if r.model.endswith(".py")}
     for model, then, now in sorted(used):
         file = Path(model)
@@ -88,14 +77,16 @@ def pack(experiment: Experiment, results: Path, found: Records, name: str = "") 
             raise UserError(f"{model}: another model's file has this name; rename one.")
         files = {n: text.replace(model.encode(), file.name.encode()) for n, text in files.items()}
         files[f"models/{file.name}"] = file.read_bytes()
-    files["citation.bib"] = citing.bibtex_of([experiment]).encode()
     took = min((r.seconds for r in records if r.done and r.seconds is not None), default=0.0)
     allowed = f" --seconds {math.ceil(2 * took)}" if took > SECONDS else ""
     command = f"transferbench verify {shlex.quote(name or f'{experiment.name}.zip')}{allowed}"
-    files[README] = _readme(experiment, command, files).encode()
+    parts = sorted({file.partition("/")[0] for file in files})
+    readme = Template(TEMPLATE.read_text("utf-8"), keep_trailing_newline=True)
+    text = readme.render(experiment=experiment, version=__version__, command=command, parts=parts)
+    files["README.md"] = text.encode()
     size = sum(map(len, files.values()))
     if size > MAX_UNPACKED:
-        message = f"{folder}: {size:,} bytes, expected at most {MAX_UNPACKED:,} in one zip"
+        message = f"{experiment.name}: {size:,} bytes, expected at most {MAX_UNPACKED:,} in one zip"
         raise UserError(f"{message}; split the experiment into several.")
     packed = io.BytesIO()
     with ZipFile(packed, "w") as archive:
@@ -104,30 +95,6 @@ def pack(experiment: Experiment, results: Path, found: Records, name: str = "") 
             info.create_system, info.external_attr = 3, (stat.S_IFREG | 0o644) << 16
             archive.writestr(info, text, ZIP_DEFLATED)
     return packed.getvalue()
-
-
-def _readme(experiment: Experiment, command: str, files: Iterable[str]) -> str:
-    """Return the README of a zip: what is inside, and the command that verifies it."""
-    parts = dict.fromkeys(file.partition("/")[0] for file in sorted(files))
-    lines = [
-        f"- `{part}`" + (f": {CONTENTS[part]}" if part in CONTENTS else "")
-        for part in parts
-        if not part.endswith(".svg")
-    ]
-    pictures = [f"![{part}]({part})" for part in parts if part.endswith(".svg")]
-    what = (
-        "These are the results of an experiment of transferbench, packed with version "
-        f"{__version__}. Install that version first, as its README says. Then this command makes "
-        "some of the runs again, and compares them with those in the zip:"
-    )
-    how = (
-        "It runs the files in `models`, if there are any: do it only if you trust their author. Of "
-        "each other model it makes the quickest run; `--seconds 60` allows longer ones."
-    )
-    blocks = [f"# {experiment.name}: {experiment.spec.title}", what, f"    {command}", how]
-    blocks += ["## Files", "\n".join(lines)]
-    blocks += ["## Pictures", *pictures] if pictures else []
-    return "\n\n".join(blocks) + "\n"
 
 
 def unpack(path: Path, results: Path) -> str:

@@ -144,14 +144,12 @@ def user_place(error: BaseException) -> str:
     paths = sysconfig.get_paths()
     libraries = [Path(__file__).parent, *(Path(paths[name]) for name in LIBRARY_PATHS)]
     place = ""
-    frame = error.__traceback__
-    while frame:
-        file = Path(frame.tb_frame.f_code.co_filename)
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = Path(frame.f_code.co_filename)
         is_pseudo = file.name.startswith("<")
         installed = {"site-packages", "dist-packages"}.intersection(file.parts)
         if not (is_pseudo or installed or any(map(file.is_relative_to, libraries))):
-            place = f"{_short_path(file)}:{frame.tb_lineno}"
-        frame = frame.tb_next
+            place = f"{_short_path(file)}:{line}"
     return message_text(place)
 
 

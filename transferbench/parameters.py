@@ -230,5 +230,5 @@ def describe_type(annotation: Any) -> str:
     if base is tuple:
         return f"list of {describe_type(next(iter(choices)))}"
     if all(isinstance(choice, str) for choice in choices):
-        return "one of " + ", ".join(choices)
+        return ("one of " if len(choices) > 1 else "") + ", ".join(choices)
     return " or ".join(describe_type(choice) for choice in choices)

@@ -135,6 +135,12 @@ def test_a_command_goes_on_without_a_stream_for_its_messages(tmp_path, shell):
     assert bool(done.stdout) == (">&-" not in shell.split())
 
 
+def test_characters_that_an_encoding_lacks_are_escaped(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "cp1252")
+    done = start(tmp_path, "run", "--help")
+    assert (done.returncode, done.stderr, "\\u2265" in done.stdout) == (0, "", True)
+
+
 @pytest.mark.slow
 def test_a_user_without_a_home_works_in_the_current_folder(tmp_path):
     done = start(tmp_path, *SMALL, code=NOBODY)

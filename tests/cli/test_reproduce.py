@@ -168,7 +168,7 @@ def test_fewer_repeats_are_written_elsewhere(call, home, write):
     assert call("reproduce", write("one"), "--repeats", "2")[0] == 0
     assert not (home.results / "repeats-2").exists()
     code, _, err = call("reproduce", write("one"), "--repeats", "100000000")
-    assert (code, "not in the range" in err) == (2, True)
+    assert (code, "expected integer ≥ 1 ≤ 1000" in err) == (2, True)
 
 
 def test_another_folder_has_a_forecast_from_the_committed_runs(

@@ -196,18 +196,18 @@ def test_members_that_lie_about_their_size_are_refused(call, made):
     assert (code, err.count("\n"), "expected a zip of `share`" in err) == (2, 1, True), err
 
 
-def test_pictures_are_in_the_zip_also_where_they_were_not_kept():
-    """They are drawn if the folder has none."""
+def test_pages_and_pictures_in_the_zip_are_made_of_the_runs():
+    """Those of the folder may be missing or out of date."""
     experiment = experiments.load("himls-figure2c")
-    results = ROOT / "results"
-    name = experiment.name
-    for kept in (True, False):
-        with tempfile.TemporaryDirectory() as folder:
-            copy = Path(folder) / name
-            left_out = None if kept else shutil.ignore_patterns("*.svg")
-            shutil.copytree(results / name, copy, ignore=left_out)
-            records = store.read(copy / store.NAME)
-            packed = bundle.pack(experiment, Path(folder), records)
-        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-            assert b"<svg" in archive.read("figure.svg")
-            assert "![figure.svg](figure.svg)" in archive.read("README.md").decode()
+    committed = ROOT / "results" / experiment.name
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / experiment.name
+        copy.mkdir()
+        shutil.copy(committed / store.NAME, copy)
+        (copy / "figure.md").write_text("out of date")
+        packed = bundle.pack(experiment, Path(folder), store.read(copy / store.NAME))
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        for name in ("figure.md", "figure.csv"):
+            assert archive.read(name) == (committed / name).read_bytes()
+        assert b"<svg" in archive.read("figure.svg")
+        assert "![figure.svg](figure.svg)" in archive.read("README.md").decode()

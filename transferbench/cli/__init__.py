@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from transferbench import __version__, settings
-from transferbench.cli._terminal import DEBUG, OncePrinter, echo
+from transferbench.cli._terminal import DEBUG, echo, show_warnings
 from transferbench.errors import Failure, SeveralErrors, UserError, unknown
 
 FOLDER = Path(__file__).parent
@@ -66,7 +66,7 @@ def main(
     transferbench list                            list models, tasks and experiments
     """
     ctx.with_resource(warnings.catch_warnings())
-    warnings.showwarning = OncePrinter().show_warning
+    show_warnings()
     ctx.obj = settings.load().replace(
         data=data, results=results, mirrors=mirror or None, offline=offline
     )

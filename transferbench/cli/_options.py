@@ -3,21 +3,22 @@
 Names are completed in the shell without heavy imports.
 """
 
-import math
-import re
 import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, field, fields
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import click
+from annotated_types import Ge, Lt
 
 from transferbench import experiments
 from transferbench.errors import UserError
-from transferbench.parameters import NUMBER
+from transferbench.parameters import Count, convert, describe_type
 from transferbench.settings import Settings, load
+
+Seed = Annotated[int, Ge(0), Lt(2**32)]
 
 
 def option(*flags: str, **settings: Any) -> Any:
@@ -55,44 +56,33 @@ def passing(name: str, values: type) -> Callable[[Callable[..., Any]], Callable[
     return decorate
 
 
-class Integer(click.IntRange):
-    """An integer in digits 0 to 9; Python also takes 1_0 for 10, and digits of other scripts."""
+class Checked(click.ParamType[Any]):
+    """A value of a type with bounds; it is read as a parameter of a model is."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, str) and not re.fullmatch(r"[-+]?[0-9]+", value):
-            self.fail(f"{value!r} is not an integer.", param, ctx)
-        number: int = super().convert(value, param, ctx)
-        return number
+    def __init__(self, annotation: Any, name: str = "") -> None:
+        self.annotation = annotation
+        self.name = name or describe_type(annotation)
 
-
-class Number(click.FloatRange):
-    """A finite number in digits 0 to 9."""
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        number: float = super().convert(value, param, ctx)
-        if isinstance(value, str) and not (NUMBER.fullmatch(value) and math.isfinite(number)):
-            self.fail(f"{value!r} is not a number.", param, ctx)
-        return number
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value  # a default
+        try:
+            return convert(value, self.annotation, param.opts[0] if param else self.name)
+        except UserError as error:
+            raise click.UsageError(str(error), ctx) from None
 
 
-class Jobs(click.ParamType[int]):
-    """A number of runs at a time, or auto: one for each core that the command may use."""
+def _number_of_jobs(_: click.Context, __: click.Parameter, jobs: int | Literal["auto"]) -> int:
+    """Return the number of runs at a time."""
+    from transferbench.runs.machine import cores
 
-    name = "N | auto"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if value == "auto":
-            from transferbench.runs.machine import cores
-
-            return cores()
-        return Integer(1).convert(value, param, ctx)
+    return cores() if jobs == "auto" else jobs
 
 
 #: The option of a command that performs several runs.
 JOBS: dict[str, Any] = {
-    "type": Jobs(), "default": 1, "show_default": True,
+    "type": Checked(Count | Literal["auto"], "N | auto"), "default": 1, "show_default": True,
+    "callback": _number_of_jobs,
     "help": "Number of runs at a time; auto starts one for each core that this command may use.",
 }  # fmt: skip
 
@@ -133,11 +123,6 @@ def have_run(settings: Settings) -> tuple[str, ...]:
     return tuple(sorted(n for n in names if (settings.results / n / "runs.jsonl").is_file()))
 
 
-def _expanded(_: click.Context, __: click.Parameter, asked: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the experiments that the arguments name."""
-    return tuple(experiments.expand(asked))
-
-
 #: The option for parameters of a model; the command takes its values as `assignments`.
 parameter_options = click.option(
     "--set", "assignments", multiple=True, metavar="NAME=VALUE",
@@ -147,7 +132,7 @@ parameter_options = click.option(
 #: The arguments of a command for several experiments.
 several_experiments = click.argument(
     "names", nargs=-1, metavar="[EXPERIMENT]...", shell_complete=completing(experiment_names),
-    callback=_expanded,
+    callback=lambda _, __, asked: tuple(experiments.expand(asked)),
 )  # fmt: skip
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import click
-from annotated_types import Ge, Lt
+from annotated_types import Ge, Le
 
-from transferbench.cli._options import JOBS, Integer, Number, option, passing
-from transferbench.cli._terminal import DEBUG, OncePrinter, echo_table, say
+from transferbench.cli._options import JOBS, Checked, Seed, option, passing
+from transferbench.cli._terminal import DEBUG, echo_table, once_printer, say
 from transferbench.messages import shorten
-from transferbench.parameters import Positive, convert
+from transferbench.parameters import Count, Positive
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
@@ -22,25 +22,15 @@ if TYPE_CHECKING:
     from transferbench.runs.record import Limits, Record, Run
     from transferbench.runs.store import Store
 
-Seed = Annotated[int, Ge(0), Lt(2**32)]
 #: As `policy.Rerun`, without importing it.
 Rerun = Literal["missing", "outdated", "all"]
 #: As `core.device.Device`, without importing it.
 Device = Literal["cpu", "cuda"]
-#: Type of `--repeats`.
-REPEATS = Integer(1, 1000)
+REPEATS = Checked(Annotated[int, Ge(1), Le(1000)])
+SEEDS = Checked(tuple[Seed, ...], "seeds")
+seconds = Checked(Positive, "seconds")
 #: Number of runs that fail in the same way and are printed.
 MAX_ALIKE = 3
-
-
-def seconds(text: str) -> float:
-    """Return a number of seconds."""
-    return float(convert(text, Positive, "seconds"))
-
-
-def seeds(text: str) -> tuple[int, ...]:
-    """Return seeds written as 0,3,7, without repetitions."""
-    return tuple(dict.fromkeys(convert(text, tuple[Seed, ...], "seeds")))
 
 
 @dataclass(frozen=True)
@@ -55,14 +45,15 @@ class Execution:
         "concurrent.futures.Executor.",
     )  # fmt: skip
     threads: int | None = option(
-        "--threads", type=Integer(1), help="Number of threads of each run; results do not depend "
-        "on it.  [default: all cores for `run` with one job, else 1]",
+        "--threads", type=Checked(Count),
+        help="Number of threads of each run; results do not depend on it.  [default: all cores for "
+        "`run` with one job, else 1]",
     )  # fmt: skip
     time_limit: float | None = option(
         "--time-limit", type=seconds, help="Number of seconds that a run may take."
     )
     memory_limit: float | None = option(
-        "--memory-limit", metavar="GIB", type=Number(0.001, 2**20),
+        "--memory-limit", type=Checked(Annotated[float, Ge(0.001), Le(2**20)]),
         help="GiB of memory that a run may take (enforced on Linux).",
     )  # fmt: skip
     rerun: Rerun = option(  # noqa: RUF009
@@ -141,22 +132,22 @@ class Execution:
             what += [f"runs are repeated, as their code may have changed: {why}" for why in whys]
             for message in what:
                 say(f"{message}; --rerun missing keeps them", err=True)
-        once = OncePrinter()
+        say_once = once_printer()
         failures = Counter[tuple[str, str, str]]()
 
         def report(run: Run, record: Record) -> None:
             for doubt in record.doubts:
-                once.say(f"warning: {run.model}: {doubt}")
+                say_once(f"warning: {run.model}: {doubt}")
             if first := shorten(record.output.strip().partition("\n")[0]):
-                once.say(f"{run.model} printed: {first} (more in the output of its record)")
+                say_once(f"{run.model} printed: {first} (more in the output of its record)")
             if record.traceback and click.get_current_context().meta.get(DEBUG):
-                once.say(record.traceback.rstrip())
+                say_once(record.traceback.rstrip())
             if record.status not in ("done", "unavailable"):
                 failures[kind := (run.model, record.status, record.failure)] += 1
                 if failures[kind] <= MAX_ALIKE:
                     say(f"{record.status}: {run}: {record.failure}.", err=True)
                 else:
-                    once.say(f"more runs of {run.model} fail in this way: {record.failure}.")
+                    say_once(f"more runs of {run.model} fail in this way: {record.failure}.")
             on_record(run, record)
 
         return runner.run(

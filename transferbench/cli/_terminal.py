@@ -2,8 +2,10 @@
 
 import json
 import textwrap
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache, partial
 from typing import Any
 
 import click
@@ -56,18 +58,12 @@ def echo_json(value: Any, indent: int | None = 2) -> None:
     echo(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
-class OncePrinter:
-    """Print messages to stderr, and every text only once."""
+def once_printer() -> Callable[[str], None]:
+    """Return a function that prints a message to stderr, but every text only once."""
+    return cache(partial(say, err=True))
 
-    def __init__(self) -> None:
-        self._printed: set[str] = set()
 
-    def say(self, text: str) -> None:
-        """Print a message unless it was printed before."""
-        if text not in self._printed:
-            self._printed.add(text)
-            say(text, err=True)
-
-    def show_warning(self, message: object, *location: object, **file: object) -> None:
-        """Print a warning on one line, without file and line; replaces `warnings.showwarning`."""
-        self.say(f"warning: {shorten(str(message))}")
+def show_warnings() -> None:
+    """Print each warning once, on one line, without file and line."""
+    print_once = once_printer()
+    warnings.showwarning = lambda message, *_, **__: print_once(f"warning: {shorten(str(message))}")

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import click
 
 from transferbench.choose.evidence import REFERENCE, WITHOUT_RECOMMENDATION
-from transferbench.cli._options import Integer, Number, completing, model_names, option, passing
+from transferbench.cli._options import Checked, Seed, completing, model_names, option, passing
 from transferbench.cli._terminal import echo
 from transferbench.errors import UserError
 from transferbench.files import file_mode, user_path
 from transferbench.messages import counted
+from transferbench.parameters import Count, Positive
 from transferbench.settings import Settings
 from transferbench.userdata.documents import Labels, ReadOptions, find_domains
 
@@ -51,7 +52,7 @@ class FileOptions:
         help="Set a parameter of MODEL, or of every fitted model that has it; repeatable.",
     )  # fmt: skip
     seed: int = option(
-        "--seed", type=Integer(0, 2**32 - 1), default=0, show_default=True,
+        "--seed", type=Checked(Seed), default=0, show_default=True,
         help="Seed of random models, and of the draw for --label-sample.",
     )  # fmt: skip
     task_options: tuple[str, ...] = option(
@@ -59,7 +60,7 @@ class FileOptions:
         help="Set how texts become features; `describe own` lists the options. Repeatable.",
     )  # fmt: skip
     label_sample: int | None = option(
-        "--label-sample", type=Integer(1), metavar="N",
+        "--label-sample", type=Checked(Count), metavar="N",
         help="Write N random documents of the targets to the file of --labels. Fill in their "
         "labels, then run again with --labels alone.",
     )  # fmt: skip
@@ -70,7 +71,7 @@ class FileOptions:
         "[default: label-these.csv].",
     )  # fmt: skip
     label_weight: float | None = option(
-        "--label-weight", type=Number(0, min_open=True), metavar="W",
+        "--label-weight", type=Checked(Positive), metavar="W",
         help="In training, a labelled document of the sample counts as W documents of a source.  "
         "[default: 10]",
     )  # fmt: skip

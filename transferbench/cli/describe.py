@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import inspect
 import json
+import pkgutil
 from collections.abc import Iterable, Mapping
 
 import click
@@ -52,28 +52,22 @@ def _section(title: str, content: Iterable[object] | Mapping[str, object]) -> li
 def _model(name: str) -> list[str]:
     from transferbench import models, parameters
 
-    fit = models.load(name)
-    if name.endswith(".py"):
-        tree = ast.parse(models.get(name).path.read_bytes())  # in the encoding that it names
-        text = ast.get_docstring(tree) or inspect.getdoc(fit) or "It has no docstring."
-    elif models.is_external(name):
-        module, _, attribute = name.partition(":")
-        text = inspect.getdoc(getattr(importlib.import_module(module), attribute)) or ""
+    fit, model = models.load(name), models.get(name)
+    if models.is_external(name) and not name.endswith(".py"):
+        text = inspect.getdoc(pkgutil.resolve_name(name)) or ""
     else:
-        text = inspect.getdoc(importlib.import_module(fit.__module__)) or ""
+        tree = ast.parse(model.path.read_bytes())  # in the encoding that it names
+        text = ast.get_docstring(tree) or inspect.getdoc(fit) or "It has no docstring."
     texts = parameters.descriptions(fit)
     values = [f"{p}. {texts.get(p.name, '')}".rstrip() for p in parameters.schema(fit).values()]
+    arguments = inspect.signature(fit).parameters.values()
     # The first one is the problem.
-    positional = [p for p in inspect.signature(fit).parameters.values()
-                  if p.kind is p.POSITIONAL_OR_KEYWORD][1:]  # fmt: skip
-    if positional and models.is_external(name):
-        names = ", ".join(p.name for p in positional)
-        values.append(
-            f"not {names}: write `*` before it in the function's head, `fit(problem, *, …)`"
-        )
+    if other := [p.name for p in arguments if p.kind is p.POSITIONAL_OR_KEYWORD][1:]:
+        remedy = "write `*` before it in the function's head, `fit(problem, *, …)`"
+        values.append(f"not {', '.join(other)}: {remedy}")
     is_random = parameters.takes_seed(fit)
     return [
-        f"{name} ({models.get(name).family} model)",
+        f"{name} ({model.family} model)",
         "",
         text,
         *_section("Parameters (--set NAME=VALUE)", values),

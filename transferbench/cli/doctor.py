@@ -7,7 +7,7 @@ import shutil
 import click
 
 from transferbench import __version__
-from transferbench.cli._terminal import echo
+from transferbench.cli._terminal import echo_table
 from transferbench.settings import Settings
 
 
@@ -49,6 +49,5 @@ def command(settings: Settings) -> int:
             facts[name] += f": the folder cannot be written; choose another with --{name}."
             writable = False
     facts["mirrors"] = ", ".join(map(hide_passwords, settings.mirrors)) or "none"
-    for name, text in facts.items():
-        echo(f"{name:<10} {text}")
+    echo_table([*facts.items()])
     return 0 if writable else 1

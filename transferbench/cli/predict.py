@@ -1,8 +1,10 @@
 """transferbench predict."""
 
 from pathlib import Path
+from typing import Annotated
 
 import click
+from annotated_types import Ge
 
 from transferbench.cli._comparison import (
     fit_models,
@@ -11,7 +13,7 @@ from transferbench.cli._comparison import (
     print_shares,
     print_warnings,
 )
-from transferbench.cli._options import Integer
+from transferbench.cli._options import Checked
 from transferbench.cli._terminal import echo, echo_sentences
 from transferbench.cli._user import UserData, user_data
 from transferbench.messages import counted
@@ -24,7 +26,11 @@ from transferbench.messages import counted
     help="File to write, .csv, .tsv or .jsonl. You can omit it only with --label-sample.",
 )
 @user_data
-@click.option("--clusters", type=Integer(2), help="Number of clusters; use it without --source.")
+@click.option(
+    "--clusters",
+    type=Checked(Annotated[int, Ge(2)]),
+    help="Number of clusters; use it without --source.",
+)
 @click.option("--scores", is_flag=True, help="Also write the score of each class.")
 def command(
     user: UserData,

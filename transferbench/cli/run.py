@@ -11,7 +11,7 @@ import click
 
 from transferbench import models
 from transferbench.cli._options import completing, model_names, parameter_options, task, task_names
-from transferbench.cli._runs import REPEATS, Execution, execution_options, seeds
+from transferbench.cli._runs import REPEATS, SEEDS, Execution, execution_options
 from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     shell_complete=completing(model_names),
 )  # fmt: skip
 @parameter_options
-@click.option("--seeds", type=seeds, help="Seeds, for example 0,3,7.")
+@click.option("--seeds", type=SEEDS, help="Seeds, for example 0,3,7.")
 @click.option("--repeats", type=REPEATS, help="Seeds 0 to N−1.")
 @click.option(
     "--reference/--no-reference", default=True, show_default=True,
@@ -58,7 +58,7 @@ def command(
 
     if seeds and repeats:
         raise UserError("--seeds and --repeats were both given; give one of them.")
-    seeds = seeds or tuple(range(repeats or 1))
+    seeds = tuple(dict.fromkeys(seeds or range(repeats or 1)))
     given = parameters.parse(assignments)
     runs = [
         run for name in dict.fromkeys(names) for run in runner.plan_runs(task, name, given, seeds)

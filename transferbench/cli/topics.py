@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
+from annotated_types import Ge, Le
 
 from transferbench import models
 from transferbench.cli._options import (
-    Integer,
-    Number,
+    Checked,
+    Seed,
     completing,
     option,
     parameter_options,
@@ -27,6 +28,7 @@ from transferbench.cli._user import check_outputs
 from transferbench.errors import UserError
 from transferbench.files import user_path
 from transferbench.messages import counted, no_formula, short_label
+from transferbench.parameters import Count, CountOrZero
 from transferbench.settings import Settings
 from transferbench.userdata.documents import ReadOptions, find_domains
 
@@ -76,20 +78,20 @@ class Files(ReadOptions):
 @click.argument("model", shell_complete=completing(lambda: models.WITH_TOPICS))
 @click.argument("name", metavar="[TASK]", required=False, shell_complete=completing(task_names))
 @parameter_options
+@click.option("--seed", type=Checked(Seed), default=0, show_default=True, help="Seed of the fit.")
 @click.option(
-    "--seed", type=Integer(0, 2**32 - 1), default=0, show_default=True, help="Seed of the fit."
+    "--words", type=Checked(Count), default=10, show_default=True, help="Words of a topic."
 )
-@click.option("--words", type=Integer(1), default=10, show_default=True, help="Words of a topic.")
 @click.option(
-    "--topics", "most", type=Integer(1), default=10, show_default=True,
+    "--topics", "most", type=Checked(Count), default=10, show_default=True,
     help="Number of topics to print for each domain, the largest first.",
 )  # fmt: skip
 @click.option(
-    "--documents", type=Integer(0), default=0, show_default=True,
+    "--documents", type=Checked(CountOrZero), default=0, show_default=True,
     help="Number of typical documents to print for each topic.",
 )  # fmt: skip
 @click.option(
-    "--relevance", type=Number(0, 1), default=0.6, show_default=True,
+    "--relevance", type=Checked(Annotated[float, Ge(0), Le(1)]), default=0.6, show_default=True,
     help="Order of the words of a topic. 1 orders them by their frequency in the topic. A smaller "
     "value also prefers words that are more frequent there than elsewhere.",
 )  # fmt: skip
