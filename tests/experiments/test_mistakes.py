@@ -155,5 +155,12 @@ def test_mistakes_of_all_parts_are_reported_at_once():
     assert lines == [7, 20, 20, 21, 23, 24, 24, 26, 27]
 
 
+def test_an_unknown_model_is_the_only_mistake_if_no_model_is_known():
+    text = TABLE.replace("model: lr", "model: lrr").replace("model: nmf", "model: nmff")
+    with pytest.raises(UserError) as error:
+        experiments.read(text, PATH)
+    assert [line.split(":")[1] for line in str(error.value).splitlines()] == ["12", "17"]
+
+
 def test_an_empty_name_stands_for_none():
     assert experiments.read(f'{TABLE}board: ""\nby_labels: ""\ncontrol_of: ""\n', PATH)

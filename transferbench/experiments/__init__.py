@@ -220,7 +220,7 @@ def read(text: str, path: Path, name: str = "") -> Experiment:
     """
     from transferbench import strict_yaml
     from transferbench.experiments.experiment import Experiment
-    from transferbench.experiments.validation import validate
+    from transferbench.experiments.schema import validate
 
     data, lines = strict_yaml.read(text, path)
     if not isinstance(data, dict):

@@ -6,10 +6,10 @@ its mistake would hide those of all other parts, since pydantic then skips the c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import BaseModel
@@ -42,15 +42,13 @@ def mistakes(spec: Schema) -> Iterator[Mistake]:
             families.add(models.get(column.model).family)
     if len(families) > 1:
         yield ("columns",), f"models of several families: {', '.join(sorted(families))}"
-    measures = [*COSTS, *(each.name for name in families for each in MEASURES[name])]
+    measures = [*COSTS, *(each.name for name in families or MEASURES for each in MEASURES[name])]
     yield from _names(spec, _known(spec, measures))
     yield from _runs(spec, ["all"] if families <= {"multilabel"} else [])
     if spec.figure:
         yield from _figure(spec, spec.figure)
     yield from _published(spec)
     yield from _readings(spec)
-    if spec.by_labels:
-        yield from _by_labels(spec)
     if spec.units == "group" and not all(row.group for row in spec.rows.values()):
         yield ("units",), "expected a group for every row."
     if spec.regret and not spec.candidates:
@@ -68,7 +66,7 @@ def _known(spec: Schema, measures: list[str]) -> dict[str, Collection[str]]:
         "variant": spec.variants,
         "experiment": experiments.names(),
         "measure of these models": measures,
-        "parameter of the columns": {*chain.from_iterable(c.params for _, c in columns)},
+        "parameter of the columns": {name for _, column in columns for name in column.params},
         "row that is no reading": [name for name, row in rows if not row.reading_of],
         "column that is no reading": [name for name, column in columns if not column.reading_of],
     }
@@ -102,49 +100,58 @@ def _unknown(
             yield (*keys, key), str(unknown(what, name, known))
 
 
-def _refusal(keys: Keys, call: Callable[..., object], *arguments: object) -> Iterator[Mistake]:
-    """Yield the UserError that a call raises."""
+@contextmanager
+def _refusals(found: list[Mistake], *keys: int | str) -> Iterator[None]:
+    """Add a UserError that is raised in this block to the mistakes found."""
     try:
-        call(*arguments)
+        yield
     except UserError as error:
-        yield keys, str(error)
+        found.append((keys, str(error)))
 
 
-def _runs(spec: Schema, more_domains: list[str]) -> Iterator[Mistake]:
-    """Yield what is wrong in the tasks of the rows, and in the columns."""
+def _runs(spec: Schema, more_domains: list[str]) -> list[Mistake]:
+    """Return what is wrong in the tasks of the rows, and in the columns."""
     found: list[Mistake] = []
     for label, row in spec.rows.items():
         keys = ("rows", label)
         for axis in row.variants.keys() & spec.variants.keys():
             what, known = f"value of {axis}", spec.variants[axis]
             found += _unknown(what, row.variants[axis], known, *keys, "variants", axis)
-        found += (wrong := [*_refusal((*keys, "task"), row.data)])
-        domains = {} if wrong else tasks.documents(row.data())
-        if domains:
-            found += _unknown("domain", row.domain, [*domains, *more_domains], *keys, "domain")
+        with _refusals(found, *keys, "task"):
+            task = row.data()
+            if domains := tasks.documents(task):
+                found += _unknown("domain", row.domain, [*domains, *more_domains], *keys, "domain")
+            number = len(datasets.facts(task.base).get("documents", {})) if spec.by_labels else 0
+            if number > 2 and not task.subsample_options.get("halves"):  # a sample of each target
+                expected = "expected a task with one source and one target for by_labels"
+                raise UserError(f"{task.base} has {number} domains; {expected}.")
     for label, column in spec.columns.items():
-        found += _column(spec, column, ("columns", label))
+        found += _column(spec, column, label)
     if spec.repeats_over == "splits" and not found:
-        for row, column in product(spec.rows.values(), spec.columns.values()):
-            found += _refusal(("repeats_over",), row.data(column).with_options, {"split": 1})
-    yield from found
+        with _refusals(found, "repeats_over"):
+            for row, column in product(spec.rows.values(), spec.columns.values()):
+                row.data(column).with_options({"split": 1})
+    return found
 
 
-def _column(spec: Schema, column: Column, keys: Keys) -> Iterator[Mistake]:
-    """Yield what is wrong in the task, the options, the model and its parameters of a column."""
-    if column.task:
-        yield from _refusal((*keys, "task"), tasks.Task.parse, column.task)
+def _column(spec: Schema, column: Column, label: str) -> list[Mistake]:
+    """Return what is wrong in the task, the options, the model and its parameters of a column."""
+    keys, found = ("columns", label), list[Mistake]()
+    with _refusals(found, *keys, "task"):
+        if column.task:
+            tasks.Task.parse(column.task)
     for row in spec.rows.values() if column.options else ():
-        yield from _refusal((*keys, "options"), row.data, column)
+        with _refusals(found, *keys, "options"):
+            row.data(column)
+    if spec.by_labels and (labelled := column.options.get("labelled")):
+        end = f", {labelled} labels, draw {column.options.get('draw', 0)}"
+        if not label.endswith(end):
+            message = f"expected METHOD{end} as the name of this column, for by_labels."
+            found.append((keys, message))
     if bool(column.grid) != bool(column.choose):
-        yield (*keys, "grid"), "expected grid and choose together."
+        found.append(((*keys, "grid"), "expected grid and choose together."))
     if models.is_external(column.model):
-        return
-    try:
-        fit = models.load(column.model)
-    except UserError as error:
-        yield (*keys, "model"), str(error)
-        return
+        return found
     values: list[tuple[Keys, str, object]]
     values = [((*keys, "params", name), name, value) for name, value in column.params.items()]
     for name, several in column.grid.items():
@@ -152,8 +159,12 @@ def _column(spec: Schema, column: Column, keys: Keys) -> Iterator[Mistake]:
     if spec.figure and spec.figure.varies(column):
         points = enumerate(spec.figure.values)
         values += [(("figure", "values", i), n, x) for i, x in points for n in spec.figure.params]
-    for place, name, value in values:
-        yield from _refusal(place, parameters.resolve, fit, {name: value}, column.model)
+    with _refusals(found, *keys, "model"):
+        fit = models.load(column.model)
+        for place, name, value in values:
+            with _refusals(found, *place):
+                parameters.resolve(fit, {name: value}, column.model)
+    return found
 
 
 def _figure(spec: Schema, figure: Figure) -> Iterator[Mistake]:
@@ -165,11 +176,12 @@ def _figure(spec: Schema, figure: Figure) -> Iterator[Mistake]:
         yield ("figure",), "with rows: true, each row needs an x."
     if any(column.grid for column in spec.columns.values()):
         yield ("figure",), "a figure has no grids; it has params and values."
-    if figure.levels:
-        keys, levels = ("figure", "levels"), figure.levels
-        found = [*_refusal((*keys, "experiment"), experiments.load, levels.experiment)]
-        columns = () if found else experiments.load(levels.experiment).spec.columns
-        yield from found or _unknown("column", levels.column, columns, *keys, "column")
+    if levels := figure.levels:
+        found: list[Mistake] = []
+        with _refusals(found, "figure", "levels", "experiment"):
+            columns = experiments.load(levels.experiment).spec.columns
+            found += _unknown("column", levels.column, columns, "figure", "levels", "column")
+        yield from found
 
 
 def _published(spec: Schema) -> Iterator[Mistake]:
@@ -210,24 +222,6 @@ def _readings(spec: Schema) -> Iterator[Mistake]:
             yield ("circular", i), "expected a cell with a published value."
 
 
-def _by_labels(spec: Schema) -> Iterator[Mistake]:
-    """Yield tasks with several targets (each has its sample), and names without the sample."""
-    for label, row in spec.rows.items():
-        with suppress(UserError):  # reported by _runs
-            task = row.data()
-            domains = datasets.facts(task.base).get("documents", {})
-            if len(domains) > 2 and not task.subsample_options.get("halves"):
-                expected = "expected a task with one source and one target for by_labels"
-                message = f"{task.base} has {len(domains)} domains; {expected}."
-                yield ("rows", label, "task"), message
-    for label, column in spec.columns.items():
-        if labelled := column.options.get("labelled"):
-            end = f", {labelled} labels, draw {column.options.get('draw', 0)}"
-            if not label.endswith(end):
-                message = f"expected METHOD{end} as the name of this column, for by_labels."
-                yield ("columns", label), message
-
-
 def _claim(spec: Schema, claim: Claim, keys: Keys) -> Iterator[Mistake]:
     """Yield what is wrong in a claim beside the names of its rows and columns."""
     if bool(claim.place) == bool(claim.own):
@@ -240,8 +234,8 @@ def _claim(spec: Schema, claim: Claim, keys: Keys) -> Iterator[Mistake]:
         if name in claim.also:
             kind = f"column of {name}"
             yield from _unknown(kind, claim.columns, other["columns"], *keys, "also")
+        says = claim.read_with.get(name)
         sentences = [another["says"] for another in other.get("claims", ())]
-        says = [claim.read_with[name]] if name in claim.read_with else ()
         yield from _unknown(f"claim of {name}", says, sentences, *keys, "read_with", name)
     rows = [spec.rows[name] for name in claim.among if name in spec.rows] or spec.rows.values()
     measures = dict.fromkeys(row.metric or spec.metric for row in rows)

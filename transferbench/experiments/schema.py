@@ -1,7 +1,11 @@
-"""The keys of an experiment file, with their types; `checks` has the checks that need several."""
+"""The keys of an experiment file with their types, and their validation.
+
+`checks` has the checks that need several keys.
+"""
 
 import math
-from collections.abc import Iterable
+import reprlib
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Annotated, Any, Literal
 
@@ -23,11 +27,13 @@ from pydantic import (
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 
 from transferbench import parameters, tasks
+from transferbench.errors import SeveralErrors, brief, closest
 from transferbench.experiments import checks
 from transferbench.experiments.checks import Names
 from transferbench.measures import UNITS, MeasureName, Unit
 from transferbench.parameters import Positive, Weight
 from transferbench.runs.record import Limits
+from transferbench.strict_yaml import Keys, LineMap
 
 #: Smallest difference that matters to a claim without a threshold of its own: half a point in per
 #: cent or .005 of a fraction; of costs and objectives a ratio, 10 per cent.
@@ -35,8 +41,6 @@ MATTERS = 0.005
 MATTERS_RATIO = 1.1
 #: Rows of an experiment, those of all variants together.
 MAX_ROWS = 10_000
-#: Type of the errors of pydantic whose message is ours.
-MISTAKE = "mistake"
 #: A number of a table or a claim; its square is finite.
 Finite = Annotated[float, Gt(-1e15), Lt(1e15)]
 #: Values of x: one, or all from the first to the last.
@@ -53,7 +57,7 @@ Published = Finite | tuple[Finite, Annotated[Finite, Ge(0)]]
 
 def _mistake(message: str) -> PydanticCustomError:
     """Return pydantic's error with a message of ours."""
-    return PydanticCustomError(MISTAKE, "{message}", {"message": message})
+    return PydanticCustomError("mistake", "{message}", {"message": message})
 
 
 class StrictModel(BaseModel):
@@ -717,3 +721,52 @@ class Schema(StrictModel):
         """The columns of which one is the best of a row, for `regret`."""
         combined = self.regret.combined if self.regret else ()
         return [name for name in self.competitors if name not in combined]
+
+
+def validate(data: Any, lines: LineMap) -> Schema:
+    """Return the schema of a file's data, with the line numbers of the file.
+
+    Raises
+    ------
+    UserError
+        With all wrong keys and types, or if there are none, with all other mistakes.
+    """
+    try:
+        return Schema.model_validate(data)
+    except ValidationError as error:
+        found = sorted(_mistakes(error, lines), key=lambda mistake: lines.line(mistake[0]))
+    raise SeveralErrors.combine([lines.error(*mistake) for mistake in found])
+
+
+def _mistakes(error: ValidationError, lines: LineMap) -> Iterator[tuple[Keys, str]]:
+    """Yield the keys and the message of each mistake that pydantic found.
+
+    A missing key is left out if an unknown key beside it is a misspelling of it. A value that fits
+    no alternative of a union has a mistake for each of them; only the first is yielded.
+    """
+    known_keys = {name for part in StrictModel.__subclasses__() for name in part.model_fields}
+    details = error.errors()
+    meant = {
+        detail["loc"]: closest(str(detail["loc"][-1]), known_keys - {detail["loc"][-1]})
+        for detail in details
+        if detail["type"] == "extra_forbidden"
+    }
+    misspelled = {(*keys[:-1], name) for keys, name in meant.items()}
+    reported: set[Keys] = set()
+    for detail in details:
+        keys, kind, message = detail["loc"], detail["type"], detail["msg"]
+        if kind == "mistake":
+            yield keys, message
+        elif keys in meant:
+            hint = f" Did you mean {meant[keys]!r}?" if meant[keys] else ""
+            yield keys, f"unknown key {brief(str(keys[-1]))}.{hint}"
+        elif kind == "missing":
+            if keys not in misspelled:
+                name = ".".join(map(str, (*lines.known(keys[:-1]), keys[-1])))
+                yield keys, f"missing key {name}."
+        elif (known := lines.known(keys)) not in reported:
+            reported.add(known)
+            message = message.replace("Input should be", "expected")
+            message = message.replace(" after validation", "").replace("a valid tuple", "a list")
+            name = ".".join(map(str, known))[:200]
+            yield known, f"{name}: {message}, got {reprlib.repr(detail['input'])}."
