@@ -50,44 +50,14 @@ def test_underscores_make_no_number(text):
     assert strict_yaml.read("a: '1_0'\nb: x_1", PATH)[0] == {"a": "1_0", "b": "x_1"}
 
 
-@pytest.mark.parametrize("path", FILES[::6], ids=lambda path: path.stem)
-def test_a_text_at_the_top_is_found_without_the_data(path):
-    text = path.read_text(encoding="utf-8")
-    assert strict_yaml.top_text(text, path, "title") == yaml.safe_load(text)["title"]
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("paper: {title: P}\ntitle: >-\n  two\n  lines\n", "two lines"),
-        ("rows: [title, x]\nother: title\ntitle: 5", "5"),
-        ('{"title": "as JSON", "rows": {}}', "as JSON"),
-        ("paper: {title: P}\nx: title", None),
-        ("[title, x]", None),
-        ("- title: x", None),
-        ("title:", None),
-        ("title: [x]", None),
-        ("title", None),
-        ("", None),
-    ],
-)
-def test_only_a_key_at_the_top_counts(text, found):
-    assert strict_yaml.top_text(text, PATH, "title") == found
-
-
-@pytest.mark.parametrize("end", ["rows: [", "rows: *x", "rows: !!x 1", "\trows", "rows: }"])
-def test_a_text_at_the_top_of_a_broken_file_is_an_error_with_its_line(end):
-    with pytest.raises(UserError, match=r"mine\.yaml:2: "):
-        strict_yaml.top_text(f"title: x\n{end}", PATH, "title")
-
-
 def test_lines_are_those_of_the_keys():
     text = "a: 1\n\nb:\n  - x\n  - {c: 1,\n     d: 2}\n# end\n2: f\n"
     _, lines = strict_yaml.read(text, PATH)
     expected = {(): 1, ("a",): 1, ("b",): 3, ("b", 0): 4, ("b", 1): 5, ("b", 1, "d"): 6, (2,): 8}
     assert {keys: lines.line(keys) for keys in expected} == expected
-    # Where a key is missing, the line of what would hold it.
+    # Where a key is missing, the line of what would hold it, or holds it.
     assert lines.line(("b", 1, "no", "x")) == 5
+    assert lines.line(("b", 1, "no", "d")) == 6
     assert str(lines.error(("b", 7), "wrong.")) == "mine.yaml:3: wrong."
 
 
@@ -103,6 +73,11 @@ def test_lines_are_those_of_the_keys():
         ("a: {yes: 1, 1: b}", 1, "duplicate key '1'"),
         ("a: 1\n? [b]\n: c", 2, "a list or mapping as a key"),
         ("a: 1\n---\nb: 2", 2, "found another document"),
+        ("---\n---\na: 1", 2, "found another document"),
+        ("a: 1\n<<: {b: 1}", 2, "expected valid YAML"),
+        ("a:\n\tb: 1", 2, "expected valid YAML"),
+        ("a: 1\nb: [x, !!str y]", 2, "a tag (!…)"),
+        ("*a : 1", 1, "an alias (*…)"),
         ("a: 1\nb: 2001-99-99", 2, "month must be in 1..12"),
         ("a: 1\nb: 0x" + "f" * 5000, 2, "Exceeds the limit"),
         ("a: ß\nb: \x01\n", 1, "expected valid YAML"),

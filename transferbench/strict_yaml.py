@@ -16,6 +16,7 @@ MAX_CHARACTERS = 2**17
 MAX_DEPTH = 50  # lists and mappings within each other
 #: The parser in C is about fifteen times as fast; some builds of PyYAML lack it.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_RESOLVER = yaml.resolver.Resolver()
 #: Path of keys from the top of a file; an index of a list is a key, too.
 Keys: TypeAlias = tuple[object, ...]
 
@@ -28,9 +29,11 @@ class LineMap:
         self.lines: dict[Keys, int] = {(): 1}
 
     def known(self, keys: Keys) -> Keys:
-        """Return the longest part of the path that the file has."""
-        names = tuple(map(str, keys))
-        return names if names in self.lines else self.known(names[:-1])
+        """Return the path without the keys that the file does not have at their place."""
+        found: Keys = ()
+        for key in map(str, keys):
+            found = (*found, key) if (*found, key) in self.lines else found
+        return found
 
     def line(self, keys: Keys) -> int:
         """Return the line of these keys."""
@@ -86,66 +89,18 @@ def read(text: str, path: Path) -> tuple[Any, LineMap]:
         For invalid YAML, for a text that is too long or too deep, and for an alias (a few can stand
         for gigabytes), a tag, and a duplicate key (YAML would take the last).
     """
-    lines = LineMap(path)
-    with _reporting(text, path):
-        for _ in _events(text):  # before anything is built
-            pass
-        node = yaml.compose(text, Loader=_LOADER)
-        return None if node is None else _plain(node, (), lines), lines
-
-
-def top_text(text: str, path: Path, key: str) -> str | None:
-    """Return the text of a key at the top of a YAML text; None if there is none.
-
-    The text is checked as `read` does, but for duplicate keys; nothing is built, which takes a
-    quarter of the time.
-
-    Parameters
-    ----------
-    text, path
-        See `read`.
-    key
-        The key.
-    """
-    depth, is_key, last, found, is_mapping = 0, False, "", None, False
-    with _reporting(text, path):
-        for event in _events(text):
-            depth -= isinstance(event, yaml.CollectionEndEvent)
-            if depth == 0 and isinstance(event, yaml.NodeEvent):
-                is_mapping = isinstance(event, yaml.MappingStartEvent)
-            elif depth == 1 and isinstance(event, yaml.NodeEvent):  # keys and values by turns
-                is_key = not is_key
-                value = getattr(event, "value", "")
-                if not is_key and last == key:
-                    found = value or None
-                last = value
-            depth += isinstance(event, yaml.CollectionStartEvent)
-    return found if is_mapping else None
-
-
-def _events(text: str) -> Iterator[Any]:
-    """Yield the events of a YAML text; raise YAMLError for what `read` refuses."""
-    depth = 0
-    for event in yaml.parse(text, Loader=_LOADER):
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None):
-            raise _error(event, "an alias (*…) or a tag (!…); write it out.")
-        if depth > MAX_DEPTH:
-            raise _error(event, f"more than {MAX_DEPTH} lists within lists; expected fewer.")
-        yield event
-
-
-@contextmanager
-def _reporting(text: str, path: Path) -> Iterator[None]:
-    """Turn an error of the parser into a UserError with file and line; refuse too long a text."""
     if len(text) > MAX_CHARACTERS:
         raise UserError(
             f"{path}: more than {MAX_CHARACTERS:,} characters; expected a shorter text."
         )
+    lines, documents = LineMap(path), list[Any]()
     try:
-        yield
-        return
+        events = yaml.parse(text, Loader=_LOADER)
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent) and documents:
+                raise _error(event, "found another document; expected one.")
+            if isinstance(event, yaml.NodeEvent):
+                documents.append(_plain(event, events, (), lines))
     except yaml.MarkedYAMLError as error:
         # The parser in C reports the end of the text one line below the last.
         last = error.problem_mark.line if error.problem_mark else 0
@@ -153,47 +108,58 @@ def _reporting(text: str, path: Path) -> Iterator[None]:
         message = str(error.problem)
     except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
         line, message = 1, error.reason
+    else:
+        return documents[0] if documents else None, lines
     message = message if message.endswith(".") else f"{message}; expected valid YAML."
     raise UserError(f"{path}:{line}: {message}")
 
 
 def _error(at: Any, message: str) -> yaml.MarkedYAMLError:
-    """Return an error at the start of an event or a node."""
+    """Return an error at the start of an event."""
     return yaml.MarkedYAMLError(problem=message, problem_mark=at.start_mark)
 
 
-def _plain(node: Any, keys: tuple[str, ...], lines: LineMap) -> Any:
-    """Return the plain data of the node at path `keys`, and add its lines to `lines`."""
-    if isinstance(node, yaml.ScalarNode):
-        return _scalar(node)
-    if isinstance(node, yaml.SequenceNode):
-        by_path = {(*keys, str(i)): item for i, item in enumerate(node.value)}
-        lines.lines |= {path: item.start_mark.line + 1 for path, item in by_path.items()}
-        return [_plain(item, path, lines) for path, item in by_path.items()]
+def _plain(event: Any, events: Iterator[Any], keys: Keys, lines: LineMap) -> Any:
+    """Return the plain data that begins with an event at path `keys`; add its lines to `lines`."""
+    if isinstance(event, yaml.AliasEvent) or event.tag:
+        raise _error(event, "an alias (*…) or a tag (!…); write it out.")
+    if isinstance(event, yaml.ScalarEvent):
+        return _scalar(event)
+    if len(keys) == MAX_DEPTH:
+        raise _error(event, f"more than {MAX_DEPTH} lists within lists; expected fewer.")
+    if isinstance(event, yaml.SequenceStartEvent):
+        items: list[Any] = []
+        while not isinstance(item := next(events), yaml.SequenceEndEvent):
+            path = (*keys, str(len(items)))
+            lines.lines[path] = item.start_mark.line + 1
+            items.append(_plain(item, events, path, lines))
+        return items
     data: dict[Any, Any] = {}
-    for name, value in node.value:
-        if not isinstance(name, yaml.ScalarNode):
+    while not isinstance(name := next(events), yaml.MappingEndEvent):
+        if isinstance(name, yaml.CollectionStartEvent):
             raise _error(name, "a list or mapping as a key; expected a name.")
-        key = _scalar(name)
+        key = _plain(name, events, keys, lines)
         path = (*keys, str(key))  # 1 and "1" are too easily confused to allow both
         if path in lines.lines or key in data:  # 1, 1.0 and true are one key of a dict
             raise _error(name, f"duplicate key {brief(name.value)}; expected it once.")
         lines.lines[path] = name.start_mark.line + 1
-        data[key] = _plain(value, path, lines)
+        data[key] = _plain(next(events), events, path, lines)
     return data
 
 
-def _scalar(node: Any) -> Any:
+def _scalar(event: Any) -> Any:
     """Return the value of a scalar; 1:5 and 010 are texts (in YAML 1.1, the numbers 65 and 8)."""
-    if node.tag.endswith((":int", ":float")):
-        if "_" in node.value:  # in YAML 1.1, 1_0 is 10
+    tag = _RESOLVER.resolve(yaml.ScalarNode, event.value, event.implicit)  # type: ignore[no-untyped-call]
+    if tag.endswith((":int", ":float")):
+        if "_" in event.value:  # in YAML 1.1, 1_0 is 10
             remedy = "write a number without _, or a text in quotes"
-            raise _error(node, f"{brief(node.value)}: {remedy}.")
-        if re.search(r":|^[-+]?0\d", node.value):
-            return node.value
+            raise _error(event, f"{brief(event.value)}: {remedy}.")
+        if re.search(r":|^[-+]?0\d", event.value):
+            return event.value
     try:
+        node = yaml.ScalarNode(tag, event.value, event.start_mark)
         value = yaml.constructor.SafeConstructor().construct_object(node)
         str(value)  # fails for a hexadecimal integer too long to show in a message
         return value
     except (ValueError, OverflowError) as error:  # 2001-99-99, or thousands of digits
-        raise _error(node, f"{error}; expected valid YAML.") from None
+        raise _error(event, f"{error}; expected valid YAML.") from None

@@ -76,9 +76,10 @@ def _title(file: Path, lines: int | None = None) -> str:
     from transferbench import strict_yaml
 
     text = "".join(strict_yaml.read_text(file).splitlines(keepends=True)[:lines])
-    title = strict_yaml.top_text(text, file, "title")
-    if title is None:
-        raise UserError(f"{file}:1: missing key title.")
+    data, _ = strict_yaml.read(text, file)
+    title = data.get("title") if isinstance(data, dict) else None
+    if not isinstance(title, str):
+        raise UserError(f"{file}:1: missing key title, a text.")
     return title
 
 
@@ -218,12 +219,12 @@ def read(text: str, path: Path, name: str = "") -> Experiment:
         With all wrong keys and types, or if there are none, with all wrong names.
     """
     from transferbench import strict_yaml
-    from transferbench.experiments import checks
     from transferbench.experiments.experiment import Experiment
+    from transferbench.experiments.schema import validate
 
     data, lines = strict_yaml.read(text, path)
     if not isinstance(data, dict):
         raise lines.error((), "expected a mapping with title, paper, rows, columns, …")
     with lines.at("extends"):
         data = extended(data)
-    return Experiment(name or path.stem, checks.validate(data, lines), text, path)
+    return Experiment(name or path.stem, validate(data, lines), text, path)

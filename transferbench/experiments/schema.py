@@ -1,10 +1,11 @@
-"""The keys of an experiment file, with their types.
+"""The keys of an experiment file with their types, and their validation.
 
-`checks` checks what the types cannot.
+`checks` has the checks that need several keys.
 """
 
 import math
-from collections.abc import Iterable
+import reprlib
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Annotated, Any, Literal
 
@@ -13,21 +14,26 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    Field,
     GetJsonSchemaHandler,
     JsonValue,
     PrivateAttr,
     Strict,
     StringConstraints,
+    ValidationError,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 
 from transferbench import parameters, tasks
+from transferbench.errors import SeveralErrors, brief, closest
+from transferbench.experiments import checks
+from transferbench.experiments.checks import Names
 from transferbench.measures import UNITS, MeasureName, Unit
 from transferbench.parameters import Positive, Weight
 from transferbench.runs.record import Limits
+from transferbench.strict_yaml import Keys, LineMap
 
 #: Smallest difference that matters to a claim without a threshold of its own: half a point in per
 #: cent or .005 of a fraction; of costs and objectives a ratio, 10 per cent.
@@ -41,8 +47,17 @@ Finite = Annotated[float, Gt(-1e15), Lt(1e15)]
 Span = Finite | tuple[Finite, Finite]
 #: Value of an option of a task.
 Option = bool | int | float | str
+#: Names of rows and of columns.
+RowNames = Annotated[tuple[str, ...], Names("row")]
+ColumnNames = Annotated[tuple[str, ...], Names("column")]
+ColumnName = Annotated[str, Names("column")]
 #: A printed mean, or mean and standard deviation.
 Published = Finite | tuple[Finite, Annotated[Finite, Ge(0)]]
+
+
+def _mistake(message: str) -> PydanticCustomError:
+    """Return pydantic's error with a message of ours."""
+    return PydanticCustomError("mistake", "{message}", {"message": message})
 
 
 class StrictModel(BaseModel):
@@ -109,10 +124,10 @@ class Row(StrictModel):
     task: str
     domain: str | None = None
     group: str = ""
-    metric: MeasureName | None = None
+    metric: Annotated[MeasureName | None, Names("measure of these models")] = None
     x: Finite | None = None
-    reading_of: str = ""
-    variants: dict[str, Annotated[tuple[str, ...], MinLen(1)]] = Field(default_factory=dict)
+    reading_of: Annotated[str, Names("row that is no reading")] = ""
+    variants: Annotated[dict[str, Annotated[tuple[str, ...], MinLen(1)]], Names("variant")] = {}
     _variant: dict[str, str] = PrivateAttr(default_factory=dict)
     _options: dict[str, Option] = PrivateAttr(default_factory=dict)
 
@@ -195,14 +210,14 @@ class Column(StrictModel):
     """
 
     model: str
-    params: dict[str, JsonValue] = Field(default_factory=dict)
+    params: dict[str, JsonValue] = {}
     task: str = ""
-    options: dict[str, object] = Field(default_factory=dict)
-    grid: dict[str, Annotated[tuple[object, ...], MinLen(2)]] = Field(default_factory=dict)
-    choose: tuple[MeasureName, ...] = ()
+    options: dict[str, object] = {}
+    grid: dict[str, Annotated[tuple[object, ...], MinLen(2)]] = {}
+    choose: Annotated[tuple[MeasureName, ...], Names("measure of these models")] = ()
     random: bool = False
     control: bool = False
-    reading_of: str = ""
+    reading_of: Annotated[str, Names("column that is no reading")] = ""
     note: str = ""
 
 
@@ -222,7 +237,7 @@ class Tolerance(StrictModel):
 
     value: Weight
     reason: str
-    rows: tuple[str, ...] = ()
+    rows: RowNames = ()
 
 
 #: Takes one tolerance as a list of it.
@@ -246,7 +261,7 @@ class Repeats(StrictModel):
 
     number: Annotated[int, Ge(1), Strict()]
     place: str
-    unstated: tuple[str, ...] = ()
+    unstated: ColumnNames = ()
 
 
 class Circular(StrictModel):
@@ -266,8 +281,8 @@ class Circular(StrictModel):
         What was set by them: a tolerance, a form of the data, or a reading.
     """
 
-    rows: Annotated[tuple[str, ...], MinLen(1)] = ()
-    columns: Annotated[tuple[str, ...], MinLen(1)] = ()
+    rows: Annotated[RowNames, MinLen(1)] = ()
+    columns: Annotated[ColumnNames, MinLen(1)] = ()
     why: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
@@ -317,7 +332,7 @@ class RegretSpec(StrictModel):
         Columns that combine several methods.
     """
 
-    combined: tuple[str, ...] = ()
+    combined: ColumnNames = ()
 
 
 class Figure(StrictModel):
@@ -345,7 +360,7 @@ class Figure(StrictModel):
     """
 
     label: str
-    params: tuple[str, ...] = ()
+    params: Annotated[tuple[str, ...], Names("parameter of the columns")] = ()
     values: tuple[float, ...] = ()
     iterations: bool = False
     rows: bool = False
@@ -383,8 +398,8 @@ class Better(StrictModel):
         Values of x in a figure.
     """
 
-    columns: Annotated[tuple[str, ...], MinLen(1)]
-    over: tuple[str, ...] = ()
+    columns: Annotated[ColumnNames, MinLen(1)]
+    over: ColumnNames = ()
     rows: Literal["every", "most", "some", "average"] = "every"
     by: Finite = 0.0
     times: Positive = 1.0
@@ -423,7 +438,7 @@ class Stable(StrictModel):
         Largest difference.
     """
 
-    column: str
+    column: ColumnName
     x: tuple[Finite, Finite]
     within: Positive
 
@@ -443,7 +458,7 @@ class Higher(StrictModel):
         Difference that must be exceeded.
     """
 
-    column: str
+    column: ColumnName
     at: Span
     than: Span
     by: Finite = 0.0
@@ -484,9 +499,9 @@ class Claim(StrictModel):
     stable: Stable | None = None
     higher: Higher | None = None
     measure: MeasureName | None = None
-    among: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
-    read_with: dict[str, str] = Field(default_factory=dict)
+    among: RowNames = ()
+    also: Annotated[tuple[str, ...], Names("experiment")] = ()
+    read_with: Annotated[dict[str, str], Names("experiment")] = {}
 
     @property
     def by_us(self) -> bool:
@@ -606,25 +621,23 @@ class Schema(StrictModel):
 
     title: str
     paper: Paper
-    metric: MeasureName
+    metric: Annotated[MeasureName, Names("measure of these models")]
     unit: Literal["percent", "fraction", "seconds", "MiB"] = "percent"
     repeats: Annotated[int, Ge(1), Lt(10_000), Strict()]
     repeats_over: Literal["seeds", "splits"] = "seeds"
     limits: Limit = Limit()
-    variants: dict[str, Annotated[dict[str, dict[str, Option]], MinLen(1)]] = Field(
-        default_factory=dict
-    )
+    variants: dict[str, Annotated[dict[str, dict[str, Option]], MinLen(1)]] = {}
     rows: Annotated[dict[str, Row], MinLen(1)]  # after variants, which expand them
     columns: Annotated[dict[str, Column], MinLen(1)]
     extends: str = ""
-    board: str = ""
-    by_labels: str = ""
-    control_of: str = ""
-    proposed: tuple[str, ...] = ()
-    declared: tuple[str, ...] = ()
+    board: ColumnName = ""
+    by_labels: ColumnName = ""
+    control_of: Annotated[str, Names("experiment")] = ""
+    proposed: ColumnNames = ()
+    declared: ColumnNames = ()
     circular: tuple[Circular, ...] = ()
     data_differ: Annotated[str, StringConstraints(strip_whitespace=True)] = ""
-    published: dict[str, dict[str, Published]] = Field(default_factory=dict)
+    published: Annotated[dict[str, dict[str, Published]], Names("row")] = {}
     published_repeats: Repeats | None = None
     tolerance: Annotated[tuple[Tolerance, ...], ONE_OR_MORE] = ()
     figure: Figure | None = None
@@ -642,7 +655,7 @@ class Schema(StrictModel):
         for label, row in rows.items():
             axes = [row.variants.get(axis, values) for axis, values in variants.items()]
             if len(expanded) + math.prod(map(len, axes)) > MAX_ROWS:
-                raise ValueError(f"more than {MAX_ROWS:,} rows; expected fewer variants.")
+                raise _mistake(f"more than {MAX_ROWS:,} rows; expected fewer variants.")
             for combination in product(*axes):
                 values = dict(zip(variants, combination, strict=True))
                 options: dict[str, Option] = {}
@@ -650,6 +663,17 @@ class Schema(StrictModel):
                     options |= variants[axis].get(value, {})  # `checks` refuses an unknown value
                 expanded[", ".join([label, *combination])] = row.with_variant(values, options)
         return expanded
+
+    @model_validator(mode="after")
+    def _check(self) -> "Schema":
+        """Return the file if `checks` finds no mistake; pydantic's error has the keys of each."""
+        wrong: list[InitErrorDetails] = []
+        for keys, message in checks.mistakes(self):
+            place = (*self.keys_of(str(keys[1])), *keys[2:]) if keys[:1] == ("rows",) else keys
+            wrong.append({"type": _mistake(message), "loc": place, "input": None})
+        if wrong:
+            raise ValidationError.from_exception_data("experiment", wrong)
+        return self
 
     def keys_of(self, row: str) -> tuple[str, str]:
         """Return the keys of a row in the file, which are shared by the row's variants."""
@@ -697,3 +721,52 @@ class Schema(StrictModel):
         """The columns of which one is the best of a row, for `regret`."""
         combined = self.regret.combined if self.regret else ()
         return [name for name in self.competitors if name not in combined]
+
+
+def validate(data: Any, lines: LineMap) -> Schema:
+    """Return the schema of a file's data, with the line numbers of the file.
+
+    Raises
+    ------
+    UserError
+        With all wrong keys and types, or if there are none, with all other mistakes.
+    """
+    try:
+        return Schema.model_validate(data)
+    except ValidationError as error:
+        found = sorted(_mistakes(error, lines), key=lambda mistake: lines.line(mistake[0]))
+    raise SeveralErrors.combine([lines.error(*mistake) for mistake in found])
+
+
+def _mistakes(error: ValidationError, lines: LineMap) -> Iterator[tuple[Keys, str]]:
+    """Yield the keys and the message of each mistake that pydantic found.
+
+    A missing key is left out if an unknown key beside it is a misspelling of it. A value that fits
+    no alternative of a union has a mistake for each of them; only the first is yielded.
+    """
+    known_keys = {name for part in StrictModel.__subclasses__() for name in part.model_fields}
+    details = error.errors()
+    meant = {
+        detail["loc"]: closest(str(detail["loc"][-1]), known_keys - {detail["loc"][-1]})
+        for detail in details
+        if detail["type"] == "extra_forbidden"
+    }
+    misspelled = {(*keys[:-1], name) for keys, name in meant.items()}
+    reported: set[Keys] = set()
+    for detail in details:
+        keys, kind, message = detail["loc"], detail["type"], detail["msg"]
+        if kind == "mistake":
+            yield keys, message
+        elif keys in meant:
+            hint = f" Did you mean {meant[keys]!r}?" if meant[keys] else ""
+            yield keys, f"unknown key {brief(str(keys[-1]))}.{hint}"
+        elif kind == "missing":
+            if keys not in misspelled:
+                name = ".".join(map(str, (*lines.known(keys[:-1]), keys[-1])))
+                yield keys, f"missing key {name}."
+        elif (known := lines.known(keys)) not in reported:
+            reported.add(known)
+            message = message.replace("Input should be", "expected")
+            message = message.replace(" after validation", "").replace("a valid tuple", "a list")
+            name = ".".join(map(str, known))[:200]
+            yield known, f"{name}: {message}, got {reprlib.repr(detail['input'])}."
