@@ -273,7 +273,7 @@ def test_a_new_run_is_parsed_once_and_written_once(home, tmp_path, monkeypatch):
     prop = cached_property(make)
     prop.__set_name__(Record, "line")
     monkeypatch.setattr(Record, "line", prop)
-    batch = Batch([experiment], home, None, write_pages)
+    batch = Batch([experiment], home, write_pages)
 
     def execute(runs, default_limits, **options):
         return runner.run(runs, home, limits=default_limits, **options)
