@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from os.path import isfile
+from pathlib import Path
 
 import click
 
@@ -11,6 +12,9 @@ from transferbench.cli._runs import REPEATS
 from transferbench.cli._terminal import say
 from transferbench.errors import UserError
 from transferbench.settings import Settings
+
+#: Files of which results have at least one.
+FILES = ("runs.jsonl", experiments.COPY)
 
 repeats_option = click.option(
     "--repeats", type=REPEATS, help="Use the results of `reproduce --repeats N`, which are in "
@@ -27,18 +31,22 @@ def locate(settings: Settings, name: str, repeats: int | None) -> Settings:
         If there are none with this number of repeats, or without a number, if several folders
         beside the usual one have some.
     """
-    runs = f"{experiments.folder_name(name)}/runs.jsonl"
+
+    def has_results(folder: Path) -> bool:
+        files = (folder / experiments.folder_name(name) / file for file in FILES)
+        return any(map(isfile, files))  # Path.is_file raises for a long name
+
     first, *others = experiments.folders(settings.results)
-    has_runs = [folder for folder in others if isfile(folder / runs)]  # noqa: PTH113 (long names)
+    is_usual, has_runs = has_results(first), [*filter(has_results, others)]
     if repeats:
-        chosen = [folder for folder in has_runs if experiments.repeats_of(folder) == repeats]
-        if not chosen and experiments.load(name, first).spec.repeats == repeats:
+        folder = first / f"repeats-{repeats}"
+        if folder in has_runs:
+            return settings.replace(results=folder)
+        if is_usual and experiments.load(name, first).spec.repeats == repeats:
             return settings
-        if not chosen:
-            made = f"`transferbench reproduce {name} --repeats {repeats}` makes them"
-            raise UserError(f"{name} has no runs in {first}/repeats-{repeats}; {made}.")
-        return settings.replace(results=chosen[0])
-    if isfile(first / runs) or not has_runs:  # noqa: PTH113
+        remedy = f"`transferbench reproduce {name} --repeats {repeats}` makes them"
+        raise UserError(f"{name}: no runs in {folder}; {remedy}.")
+    if is_usual or not has_runs:
         return settings
     if len(has_runs) > 1:
         found = ", ".join(folder.name for folder in has_runs)

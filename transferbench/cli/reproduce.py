@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -119,7 +120,13 @@ def reproduce_batch(batch: Batch, settings: Settings, execution: Execution) -> i
         if expected.finished and not expected.to_do:
             say("--rerun all makes finished runs again; `verify` repeats a few", err=True)
         execute = partial(execution.run, settings=settings, expected=batch.expected)
-        return batch.run(execute, say)
+        try:
+            return batch.run(execute, say)
+        except KeyboardInterrupt as error:
+            unfinished = [one for one in batch.pending if one.waiting] or batch.pending
+            words = shlex.join(["tables", *unfinished[0].experiment.arguments])
+            error.add_note(f"`transferbench {words} --format markdown` prints what is finished.")
+            raise
 
 
 @contextmanager
