@@ -56,6 +56,85 @@ def test_runs_of_other_data_or_code_are_named_and_nothing_is_written(
     assert not target.exists()
 
 
+LOST = {"status": "timeout", "reason": "why", "metrics": {}, "documents": {}, "right": {}}
+LATER = {"finished": "2099-01-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize("place", ["two sources", "target", "before an unfinished line"])
+def test_an_unfinished_line_of_other_code_displaces_no_finished_one(call, home, made, place):
+    (a, b), records = made
+    done, lost = records[0], replace(records[0], code="other", **LOST, **LATER)
+    target = home.results.parent / "c"
+    put(b if place == "two sources" else a, *records[1::2])
+    put(a, *([lost] if place == "target" else [done]))
+    if place == "two sources":
+        put(b, lost)
+    elif place == "target":
+        put(target, done)
+    else:
+        put(target, done, lost)
+    assert call("merge", str(a), str(b), "--into", str(target))[0] == 0
+    text = (target / "plain" / store.NAME).read_text().splitlines()
+    assert {done.line, *([] if place == "before an unfinished line" else [lost.line])} <= {*text}
+    standing = store.read(target / "plain" / store.NAME)[done.identity]
+    assert standing.line == lost.line
+
+
+def put(folder, *records):
+    """Write the lines of an experiment, in this order."""
+    path = folder / "plain" / store.NAME
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{record.line}\n" for record in records))
+
+
+def test_of_equal_code_the_line_with_a_curve_is_kept(call, home, made):
+    (a, b), (done, *_) = made
+    with_curve = replace(done, curve=dict.fromkeys(done.metrics, (0.5,)))
+    put(a, with_curve)
+    put(b, replace(done, **LATER))
+    target = home.results.parent / "c"
+    assert call("merge", str(a), str(b), "--into", str(target))[0] == 0
+    assert (target / "plain" / store.NAME).read_text() == f"{with_curve.line}\n"
+
+
+def test_two_finished_lines_of_a_run_are_refused_also_before_an_unfinished_one(call, home, made):
+    (a, b), (done, *_) = made
+    put(a, replace(done, code="older"), replace(done, **LOST, **LATER))
+    put(b, done)
+    code, _, err = call("merge", str(a), str(b), "--into", str(home.results.parent / "c"))
+    assert (code, "has different code: older in" in err) == (2, True)
+
+
+@pytest.mark.parametrize("name", [store.NAME, "experiment.yaml"])
+def test_if_one_file_cannot_be_written_none_is(call, home, made, name):
+    (a, b), records = made
+    put(b / "repeats-2", *records)  # a second file of runs
+    (b / "repeats-2" / "plain" / "experiment.yaml").write_text("title: mine\n")
+    target = home.results.parent / "c"
+    (target / "repeats-2" / "plain" / name).mkdir(parents=True)
+    code, _, err = call("merge", str(a), str(b), "--into", str(target))
+    assert (code, "cannot" in err) == (2, True)
+    assert not [path for path in target.rglob("*") if path.is_file() and path.suffix != ".lock"]
+
+
+def test_merged_repeats_are_found(call, home, plain, made):
+    assert call("reproduce", str(plain), "--repeats", "1")[0] == 0
+    target = home.results.parent / "c"
+    assert (
+        call("merge", str(home.results / "repeats-1"), "--into", str(target / "repeats-1"))[0] == 0
+    )
+    in_target = ("--results", str(target))
+    for words in (
+        ["tables"],
+        ["tables", "--check"],
+        ["status"],
+        ["explain", "plain", "made up", "k-means"],
+    ):
+        code, _, err = call(*in_target, *words)
+        assert code == 0, err
+    assert "repeats-1" in call(*in_target, "status")[1]
+
+
 def test_other_versions_are_a_warning(call, home, made):
     (a, b), records = made
     Store(b).append(replace(records[0], seed=7, versions="numpy 9"), b / "plain" / store.NAME)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -169,6 +170,39 @@ def test_fewer_repeats_are_written_elsewhere(call, home, write):
     assert not (home.results / "repeats-2").exists()
     code, _, err = call("reproduce", write("one"), "--repeats", "100000000")
     assert (code, "expected integer ≥ 1 ≤ 1000" in err) == (2, True)
+
+
+def test_results_of_other_repeats_are_found_chosen_and_checked(call, home, write):
+    path = write("one", starts=2)
+    printed = "published: {made up: {again: 50.0}}\ntolerance: {value: 1.0, reason: none}\n"
+    Path(path).write_text(Path(path).read_text() + printed)
+    code, out, err = call("reproduce", path, "--repeats", "1")
+    assert code == 0, err
+    assert "repeats-1/one: 2 of 2 runs finished" in out
+    hint = re.search(r"`transferbench (explain .*)` shows", out)[1]
+    assert "--repeats 1" in hint
+    for words in ("tables one", "tables one --check", "status one", hint):  # no other has runs
+        code, out, err = call(*shlex.split(words))
+        assert code == 0, err
+        assert ("only" in err and "repeats-1" in err) == ("--repeats" not in words)
+    assert "1 of 1 runs" in call(*shlex.split(hint))[1]
+
+    assert call("reproduce", path, "--repeats", "3")[0] == 0
+    code, _, err = call("tables", "one")
+    assert (code, "repeats-1, repeats-3" in err, "--repeats N" in err) == (2, True, True)
+    assert call("reproduce", path)[0] == 0
+    assert "repeats-" not in "".join(call("tables", "one")[1:])
+    for number in ("1", "3"):
+        out = call("tables", "one", "--repeats", number)[1]
+        assert f"repeats-{number}/one/table.md" in out
+    rows = [line.split()[:3] for line in call("status")[1].splitlines()]
+    assert ["repeats-1/one", "2", "0"] in rows
+    assert "3 experiments: every table" in call("tables", "--check")[1]
+    (home.results / "repeats-3" / "one" / "table.md").write_text("other")
+    code, _, err = call("tables", "--check")
+    assert (code, "repeats-3/one/table.md: not what its runs yield" in err) == (1, True)
+    code, _, err = call("explain", "one", "made up", "again", "--repeats", "7")
+    assert (code, "reproduce one --repeats 7` makes them" in err) == (2, True)
 
 
 def test_another_folder_has_a_forecast_from_the_committed_runs(

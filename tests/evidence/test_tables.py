@@ -332,12 +332,12 @@ def test_a_forecast_counts_the_process_of_a_run_but_not_what_was_reused(tmp_path
     cost = {"metrics": {"target": {"accuracy": 0.5}}, "seconds": 70.0}
     cost |= {"reused_seconds": 60.0}
     write_runs(home.results / "mine", file, lambda planned: cost)
-    batch = Batch([file], home, None, write_pages)
-    expected, _ = batch.forecast("all")
+    batch = Batch([file], home, write_pages)
+    batch.forecast("all")
     each = 10 + OVERHEAD
     runs = batch.pending[0].runs
-    assert expected["seconds"]["mine"] == pytest.approx(each * len(runs))
-    assert batch.seconds == pytest.approx(dict.fromkeys(runs, each))
+    assert batch.forecast_of(batch.pending[0]).seconds == pytest.approx(each * len(runs))
+    assert batch.expected == pytest.approx(dict.fromkeys(runs, each))
 
 
 def test_a_setting_is_chosen_for_the_whole_task_and_listed(tmp_path):

@@ -113,8 +113,6 @@ def invoke(arguments: list[str] | None = None) -> int:
             message = " ".join([message, *getattr(error, "__notes__", ())])
         if code > 128 and context and context.invoked_subcommand in ("run", "reproduce"):
             message += " Finished runs are saved; rerun the command to continue."
-            if context.invoked_subcommand == "reproduce":
-                message += " `tables EXPERIMENT --format markdown` prints what is finished."
         mistakes = error.args if isinstance(error, SeveralErrors) else ()
         for line in (message, *mistakes):
             echo(" ".join(line.split()), err=True)

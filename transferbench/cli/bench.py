@@ -86,7 +86,7 @@ def command(
     experiment = experiments.read(text, path, folder)
     if path.is_file() and name not in experiments.load(folder, settings.results).spec.columns:
         raise UserError(f"{path} is of another label than {brief(name)}; give another --label.")
-    batch = Batch([experiment], settings, None, write_pages)
+    batch = Batch([experiment], settings, write_pages)
     code = reproduce_batch(batch, settings, execution)
     if execution.dry_run:
         return code

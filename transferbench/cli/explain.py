@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import click
 
 from transferbench.cli._options import completing, experiment_names
+from transferbench.cli._results import locate, repeats_option
 from transferbench.cli._terminal import WIDTH, echo, echo_sentences, echo_table
 from transferbench.settings import Settings
 
@@ -18,10 +19,11 @@ from transferbench.settings import Settings
 @click.argument("row", required=False)
 @click.argument("column", required=False)
 @click.option("--x", type=float, default=None, help="Position on a figure's x axis.")
+@repeats_option
 @click.pass_obj
 def command(
     settings: Settings, /, experiment: str, row: str | None, column: str | None,
-    x: float | None,
+    x: float | None, repeats: int | None,
 ) -> None:  # fmt: skip
     """Explain a number of a table or figure, or list those that differ most.
 
@@ -41,6 +43,7 @@ def command(
     from transferbench.evidence import answer, audit, explain
     from transferbench.evidence.frame import read_cells
 
+    settings = locate(settings, experiment, repeats)
     file = experiments.load(experiment, settings.results)
     cells = read_cells(file, settings.with_runs(file.name) / file.name)
     if row is None or column is None:

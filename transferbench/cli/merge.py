@@ -23,9 +23,9 @@ def command(folders: tuple[Path, ...], target: Path) -> None:
     transferbench merge node1/results node2/results --into results
     transferbench tables
 
-    If a run has several records, the newest finished one counts. Runs of different data or code
-    cannot be joined; the command then names them and writes nothing. The second command above
-    writes the tables.
+    If a run has several records, the newest finished one counts. An unfinished record never
+    displaces a finished one: both stay. Finished runs of different data or code cannot be joined;
+    the command then names them and writes nothing. The second command above writes the tables.
     """
     from transferbench.experiments.merging import merge
 

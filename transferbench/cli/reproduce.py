@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -78,12 +80,12 @@ def command(
         known = f"an experiment, such as gtl-table3, a paper ({', '.join(experiments.papers())})"
         raise UserError(f"name {known}, or --all; `transferbench list experiments` lists them.")
     chosen = names or experiments.names()
-    planned = [experiments.load(name, settings.results) for name in chosen]
+    planned = [experiments.load(n, settings.results).with_repeats(repeats) for n in chosen]
     if shard and execution.rerun == "all":
         remedy = "give the new results a folder of their own (--results)"
         raise UserError(f"--shard with --rerun all cannot tell new results from old; {remedy}.")
     shown: dict[str, Evidence] = {}
-    batch = Batch(planned, settings, repeats, partial(write_pages, kept=shown), shard)
+    batch = Batch(planned, settings, partial(write_pages, kept=shown), shard)
     code = reproduce_batch(batch, settings, execution)
     _print_answer(shown, by_paper=everything)
     return code
@@ -105,19 +107,26 @@ def _print_answer(shown: dict[str, Evidence], *, by_paper: bool) -> None:
 
 def reproduce_batch(batch: Batch, settings: Settings, execution: Execution) -> int:
     """Perform planned experiments, or print what would run; return the exit code."""
+    from transferbench.experiments.batch import Forecast
+
     if execution.dry_run:
         _show(batch, execution)
         return 0
     with ExitStack() as locks:
         for folder in sorted(pending.folder for pending in batch.pending):
             locks.enter_context(_lock(folder, batch.shard))
-        batch.write_copies()
-        expected, sentence = batch.forecast(execution.rerun)
-        say(sentence, err=True)
-        if expected["finished"].sum() and not expected["todo"].sum():
+        say(batch.forecast(execution.rerun), err=True)
+        expected = Forecast(batch.estimates.values())
+        if expected.finished and not expected.to_do:
             say("--rerun all makes finished runs again; `verify` repeats a few", err=True)
-        execute = partial(execution.run, settings=settings, expected=batch.seconds)
-        return batch.run(execute, say)
+        execute = partial(execution.run, settings=settings, expected=batch.expected)
+        try:
+            return batch.run(execute, say)
+        except KeyboardInterrupt as error:
+            unfinished = [one for one in batch.pending if one.waiting] or batch.pending
+            words = shlex.join(["tables", *unfinished[0].experiment.arguments])
+            error.add_note(f"`transferbench {words} --format markdown` prints what is finished.")
+            raise
 
 
 @contextmanager
@@ -146,17 +155,16 @@ def _show(batch: Batch, execution: Execution) -> None:
     from transferbench.experiments.batch import hours_on
     from transferbench.runs.policy import OUTDATED, REASONS
 
-    expected, sentence = batch.forecast(execution.rerun)
-    seconds = [batch.seconds.get(run, 0.0) for run in batch.in_order()]
+    sentence = batch.forecast(execution.rerun)
+    seconds = [batch.expected.get(run, 0.0) for run in batch.in_order()]
     lines = [["experiment", "done", "to run", "minutes of one core", ""]]
     for pending in batch.pending:
-        one = expected.loc[pending.name]
-        unknown = f" + {one.unknown:.0f} unknown runs" if one.unknown else ""
-        counts = [f"{one.finished:.0f}", f"{one.todo:.0f}"]
-        minutes = f"{one.seconds / 60:.1f}{unknown}" if one.todo or not one.needs_data else ""
-        lost = [f"data needed for {counted(int(one.needs_data), 'run')}"] * bool(one.needs_data)
-        lost += [f"{one.unavailable:.0f} unavailable"] * bool(one.unavailable)
-        lines.append([pending.name, *counts, minutes, ", ".join(lost)])
+        one = batch.forecast_of(pending, own=True)
+        minutes = one.minutes if one.to_do or not one.needs_data else ""
+        lost = [f"data needed for {counted(one.needs_data, 'run')}"] * bool(one.needs_data)
+        lost += [f"{one.unavailable} unavailable"] * bool(one.unavailable)
+        row = [pending.label, f"{one.finished}", f"{one.to_do}", minutes, ", ".join(lost)]
+        lines.append(row)
     echo_table(lines)
     if len(batch.pending) > 1:
         echo("A run that several experiments share is counted once, for the first of them.")
@@ -164,14 +172,16 @@ def _show(batch: Batch, execution: Execution) -> None:
     if any(seconds):
         parts = (f"{cores} cores {duration(3600 * hours_on(seconds, cores))}" for cores in CORES)
         echo(f"on {', on '.join(parts)}")
-    for reason, count in batch.reasons.most_common():
-        if reason:
-            echo(f"{counted(count, 'run')} {REASONS[reason]}")
-    if lacking := sorted(o.what for o in batch.obstacles if o.needs_data):
+    estimates = batch.estimates.values()
+    reasons = Counter(one.reason for one in estimates if one.reason and not one.obstacle)
+    for reason, count in reasons.most_common():
+        echo(f"{counted(count, 'run')} {REASONS[reason]}")
+    obstacles = Counter(one.obstacle for one in estimates if one.obstacle)
+    if lacking := sorted(obstacle.what for obstacle in obstacles if obstacle.needs_data):
         echo(f"data needed: {', '.join(lacking)}. `transferbench describe NAME` says which files.")
-    if reasons := [(o.what, n) for o, n in batch.obstacles.most_common() if not o.needs_data]:
+    if whys := [(o.what, n) for o, n in obstacles.most_common() if not o.needs_data]:
         echo("unavailable the last time, and tried again, but not counted as to run:")
-        for why, count in reasons:
+        for why, count in whys:
             echo(f"  {counted(count, 'run')}: {why}")
-    if execution.rerun == "outdated" and batch.reasons.keys() & OUTDATED:
+    if execution.rerun == "outdated" and reasons.keys() & OUTDATED:
         echo("--rerun missing keeps results of other code and data.")

@@ -6,7 +6,8 @@ import math
 
 import click
 
-from transferbench.cli._options import have_run, several_experiments
+from transferbench.cli._options import several_experiments
+from transferbench.cli._results import repeats_option, with_runs
 from transferbench.cli._terminal import echo, echo_table
 from transferbench.messages import counted, duration, printable
 from transferbench.settings import Settings
@@ -14,8 +15,9 @@ from transferbench.settings import Settings
 
 @click.command(short_help="Show which runs are done, failed or to do.")
 @several_experiments
+@repeats_option
 @click.pass_obj
-def command(settings: Settings, names: tuple[str, ...]) -> None:
+def command(settings: Settings, names: tuple[str, ...], repeats: int | None) -> None:
     """Show the progress of experiments: runs that are done, failed or to do, and the time left.
 
     Without names, the command shows all experiments with results. Below the table it lists the
@@ -27,23 +29,22 @@ def command(settings: Settings, names: tuple[str, ...]) -> None:
     from transferbench.experiments.batch import Batch
     from transferbench.runs import status
 
-    names = names or have_run(settings)
+    found = with_runs(settings, names, repeats)
     running = status.commands(settings.results)
-    if not names and not running:
+    if not found and not running:
         raise no_runs(settings.results)
-    planned = [experiments.load(name, settings.results) for name in names]
-    batch = Batch(planned, settings, None, write_pages)
+    planned = [experiments.load(name, each.results) for each, name in found]
+    batch = Batch(planned, settings, write_pages)
     # A model in a file of the user counts as changed; here its results count.
-    expected, sentence = batch.forecast("outdated", trust_files=True)
+    sentence = batch.forecast("outdated", trust_files=True)
     lines = [["experiment", "done", "failed", "to do", "minutes of one core"]]
     for pending in batch.pending:
-        one = expected.loc[pending.name]
+        one = batch.forecast_of(pending)
         records = [batch.store.get(run, pending.file) for run in pending.runs]
         failed = sum(record is not None and not record.done for record in records)
-        unknown = f" + {one.unknown:.0f} unknown runs" if one.unknown else ""
-        minutes = f"{one.seconds / 60:.1f}{unknown}"
-        lines.append([pending.name, f"{one.finished:.0f}", f"{failed}", f"{one.todo:.0f}", minutes])
-    if names:
+        counts = [f"{one.finished}", f"{failed}", f"{one.to_do}"]
+        lines.append([pending.label, *counts, one.minutes])
+    if found:
         echo_table(lines)
         echo(sentence)
     for command, alive in running:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
 
-from transferbench.cli._options import have_run, several_experiments
+from transferbench.cli._options import several_experiments
+from transferbench.cli._results import locate, repeats_option, with_runs
 from transferbench.cli._terminal import echo
 from transferbench.messages import counted
 from transferbench.settings import Settings
@@ -27,9 +29,16 @@ from transferbench.settings import Settings
     help="Content of a cell of --format latex. ours: our mean and deviation. both: also the "
     "published value and the verdict.  [default: both]",
 )  # fmt: skip
+@repeats_option
 @click.pass_obj
 def command(
-    settings: Settings, /, names: tuple[str, ...], check: bool, form: str | None, shown: str | None
+    settings: Settings,
+    /,
+    names: tuple[str, ...],
+    check: bool,
+    form: str | None,
+    shown: str | None,
+    repeats: int | None,
 ) -> int:
     """Write tables and figures from their runs.
 
@@ -48,6 +57,7 @@ def command(
         if len(names) != 1 or check:
             got = "--check" if check else len(names)
             raise UserError(f"--format prints one experiment; expected one name, got {got}.")
+        settings = locate(settings, names[0], repeats)
         file = experiments.load(names[0], settings.results)
         results = settings.with_runs(file.name)
         records = store.read(results / file.name / store.NAME)
@@ -56,9 +66,9 @@ def command(
         for sentence in [*evidence.outdated, *runner.outdated(file.added_runs, records, settings)]:
             echo(f"warning: {file.name}: {sentence}.", err=True)
         return 0
-    everything = not names and (settings.results / statistics.NAME).is_dir()
-    names = names or (*have_run(settings), *[statistics.NAME] * everything)
-    if not names:
+    everything = not (names or repeats) and (settings.results / statistics.NAME).is_dir()
+    found = with_runs(settings, names, repeats) + [(settings, statistics.NAME)] * everything
+    if not found:
         raise no_runs(settings.results)
     use = pages.changed_files if check else pages.write_files
     known: dict[str, pages.Evidence] = {}
@@ -72,21 +82,23 @@ def command(
         else:
             echo("\n".join(map(str, paths)))
 
-    for name in names:
+    for each, name in found:
         try:
             if name == statistics.NAME:
-                report(use(settings.results / name, statistics.render()))
+                report(use(each.results / name, statistics.render()))
                 continue
-            file = experiments.load(name, settings.results)
-            folder = settings.results / file.name
+            file = experiments.load(name, each.results)
+            folder = each.results / file.name
             records = store.read(folder / store.NAME)
-            evidence = pages.Evidence.from_records(file, records, settings.results)
-            known[name] = evidence
+            evidence = pages.Evidence.from_records(file, records, each.results)
+            if each.results == settings.results:
+                known[name] = evidence
             # Pictures are not compared: their bytes change with the version of the drawing library.
             report(use(folder, evidence.texts()) if check else evidence.write(folder))
             now = runner.outdated(file.added_runs, records, settings)
+            words = shlex.join([name, *file.arguments[1:]])
             for sentence in [*evidence.outdated, *now]:
-                remedy = f"`transferbench reproduce {name}` makes them again"
+                remedy = f"`transferbench reproduce {words}` makes them again"
                 echo(f"warning: {file.name}: {sentence}; {remedy}.", err=True)
                 outdated += 1
         except UserError as error:  # the other experiments are still written
@@ -100,5 +112,5 @@ def command(
     if errors:
         raise SeveralErrors.combine(errors)
     if check and not changed and not outdated:
-        echo(f"{counted(len(names), 'experiment')}: every table is what its runs yield")
+        echo(f"{counted(len(found), 'experiment')}: every table is what its runs yield")
     return 1 if changed or (check and outdated) else 0

@@ -187,7 +187,7 @@ def closing(
             *(difference_row(e.experiment, cell, named=several) for e, cell in largest),
         ]
         evidence, cell = largest[0]
-        words = shlex.join([evidence.experiment.name, cell.row, cell.column])
+        words = shlex.join([*evidence.experiment.arguments, cell.row, cell.column])
         yield f"`transferbench explain {words}` shows what is known of it."
 
 

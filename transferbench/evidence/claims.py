@@ -267,7 +267,7 @@ def judge(
 
     @cache
     def named(name: str) -> tuple[Experiment, Sequence[Cell]]:
-        file, path = experiments.load(name), results and results / name / store.NAME
+        file, path = experiments.load(name, results), results and results / name / store.NAME
         records = store.read(path) if path and path.is_file() else {}
         return file, summarise(file, observations(file, records))
 

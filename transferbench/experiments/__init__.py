@@ -25,6 +25,8 @@ COPY = "experiment.yaml"
 BOARDS = "boards"
 #: A published table, figure, part of a figure or sentence; the group is the paper's short name.
 PUBLISHED = re.compile(r"(\w+)-(?:(?:table|figure)\d+[a-z]?|text-\w+)")
+#: A folder of results in another one: of runs with this number of repeats in place of the file's.
+REPEATS = re.compile(r"repeats-([1-9][0-9]{0,3})")
 #: A name of a user's file that is also that of a folder.
 NAME = re.compile(r"\w([\w .+,()-]*[\w+)])?")
 
@@ -86,6 +88,23 @@ def _title(file: Path, lines: int | None = None) -> str:
 def user_names(results: Path) -> list[str]:
     """Return the names of the user's experiments in a folder of results."""
     return sorted({file.parent.name for file in results.glob(f"*/{COPY}")}.difference(names()))
+
+
+def folder_name(name: str) -> str:
+    """Return the name of the folder of an experiment's results, also of a user's FILE.yaml."""
+    file = Path(name)
+    return file.stem if file.suffix in SUFFIXES else name
+
+
+def repeats_of(results: Path | None) -> int | None:
+    """Return the number of repeats of the runs in a folder of results; None for the files' own."""
+    found = results and REPEATS.fullmatch(results.absolute().name)
+    return int(found[1]) if found else None
+
+
+def folders(results: Path) -> list[Path]:
+    """Return a folder of results, and those in it of runs with another number of repeats."""
+    return [results, *sorted(filter(repeats_of, results.glob("repeats-*")), key=str)]
 
 
 def is_user_name(name: str, results: Path) -> bool:
@@ -156,7 +175,8 @@ def load(name: str, results: Path | None = None) -> Experiment:
     name
         Name of an experiment, or path of the user's YAML file.
     results
-        Folder of results; with it, the user's experiments in it are known by name.
+        Folder of results; with it, the user's experiments in it are known by name, and the repeats
+        are those of the folder, see `repeats_of`.
 
     Returns
     -------
@@ -171,7 +191,8 @@ def load(name: str, results: Path | None = None) -> Experiment:
     from transferbench import strict_yaml
 
     file = path(name, results)
-    return read(strict_yaml.read_text(file), file, "" if file == Path(name) else name)
+    experiment = read(strict_yaml.read_text(file), file, "" if file == Path(name) else name)
+    return experiment.with_repeats(repeats_of(results))
 
 
 def extended(data: dict[str, Any]) -> dict[str, Any]:

@@ -7,14 +7,14 @@ import hashlib
 import heapq
 import json
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property, partial
+from itertools import chain
 from pathlib import Path
+from statistics import fmean, median
 from typing import NamedTuple
-
-import pandas as pd
 
 from transferbench import experiments, tasks
 from transferbench.errors import UserError
@@ -22,7 +22,7 @@ from transferbench.experiments.experiment import Experiment
 from transferbench.files import file_mode, write_text
 from transferbench.messages import counted, duration
 from transferbench.runs import runner, store
-from transferbench.runs.policy import Rerun
+from transferbench.runs.policy import Reason, Rerun
 from transferbench.runs.record import Identity, Limits, Record, Run
 from transferbench.runs.store import Store
 from transferbench.settings import Settings
@@ -62,6 +62,50 @@ class Obstacle(NamedTuple):
     what: str
 
 
+class Estimate(NamedTuple):
+    """What is known of a run before it is performed."""
+
+    #: Why it is to be performed; "" if it has its result.
+    reason: Reason
+    #: It is tried, but not counted as to do.
+    obstacle: Obstacle | None = None
+    #: Seconds of one core, 0 unless it is to do; None if nothing is known.
+    seconds: float | None = 0.0
+    #: True if only runs of other models on its task tell the seconds.
+    guessed: bool = False
+
+
+class Forecast:
+    """Numbers of runs by what is known of them, and the time that those to do take one core."""
+
+    def __init__(self, estimates: Iterable[Estimate]) -> None:
+        known = list(estimates)
+        obstacles = [one.obstacle for one in known if one.obstacle]
+        self.finished = sum(not one.reason for one in known)
+        self.to_do = len(known) - self.finished - len(obstacles)
+        self.needs_data = sum(obstacle.needs_data for obstacle in obstacles)
+        self.unavailable = len(obstacles) - self.needs_data
+        self.unknown = sum(one.seconds is None for one in known)
+        self.guessed = sum(one.guessed for one in known)
+        self.seconds = sum(one.seconds or 0.0 for one in known)
+
+    @property
+    def minutes(self) -> str:
+        """The minutes of one core, for a table."""
+        more = f" + {counted(self.unknown, 'unknown run')}" if self.unknown else ""
+        return f"{self.seconds / 60:.1f}{more}"
+
+    def __str__(self) -> str:
+        count = f"{counted(self.to_do, 'run')} to do, {self.finished} reused"
+        count += f", {self.needs_data} without data" if self.needs_data else ""
+        count += f", {self.unavailable} unavailable" if self.unavailable else ""
+        if not self.seconds:
+            return f"{count}; no times of earlier runs" if self.to_do else count
+        count += f"; about {duration(self.seconds)} of one core, from the times of earlier runs"
+        count += f" ({self.guessed} as the median of the others)" if self.guessed else ""
+        return count + (f", and {self.unknown} without an estimate" if self.unknown else "")
+
+
 class PendingExperiment:
     """The runs of an experiment: planned, and those whose records have not arrived yet.
 
@@ -70,15 +114,15 @@ class PendingExperiment:
     experiment
         The experiment.
     results
-        The folder of all results.
-    repeats
-        Seeds of each random method, None for the experiment's own number. Another number has a
-        folder of its own, so that a quick look does not replace a table of more runs.
+        The folder of all results. Runs with another number of repeats than the file's have a
+        folder of their own in it, so that a quick look does not replace a table of more runs.
 
     Attributes
     ----------
     folder, file
         Where pages and runs are written.
+    label
+        The folder inside that of all results.
     runs
         The planned runs in their order.
     waiting
@@ -89,14 +133,14 @@ class PendingExperiment:
         Number of those that earlier commands made.
     """
 
-    def __init__(self, experiment: Experiment, results: Path, repeats: int | None) -> None:
+    def __init__(self, experiment: Experiment, results: Path) -> None:
         self.experiment, self.name = experiment, experiment.name
-        usual = repeats in (None, experiment.spec.repeats)
-        self.folder = (results if usual else results / f"repeats-{repeats}") / experiment.name
+        self.folder = experiment.folder(results)
+        self.label = self.folder.relative_to(results).as_posix()
         self.file = self.folder / store.NAME
         if experiment.spec.board:  # its name may be too long for a file
             file_mode(self.folder.parent / experiments.BOARDS / f"{self.name}.svg")
-        self.runs = list(dict.fromkeys(planned.run for planned in experiment.runs(repeats)))
+        self.runs = list(dict.fromkeys(planned.run for planned in experiment.runs()))
         self.waiting = set(self.runs)
         self.records: dict[Run, Record] = {}
         self.reused = 0
@@ -125,15 +169,13 @@ class PendingExperiment:
                 for run, record in planned.items()
             }
         in_file = records.rewrite_in_order(self.file, planned)
-        if self.name not in experiments.names():  # from now on known by name
-            write_text(self.folder / experiments.COPY, self.experiment.text)
         return write_pages(self.experiment, self.folder, in_file)
 
     def __str__(self) -> str:
         counts = Counter(record.status for record in self.records.values())
         lost = "".join(f", {counts[s]} {s}" for s in sorted(counts.keys() - {"done"}))
         earlier = f" ({self.reused} kept from earlier)" if self.reused else ""
-        return f"{self.name}: {counts['done']} of {len(self.records)} runs finished{lost}{earlier}"
+        return f"{self.label}: {counts['done']} of {len(self.records)} runs finished{lost}{earlier}"
 
 
 class Batch:
@@ -145,8 +187,6 @@ class Batch:
         The experiments.
     settings
         Where data and results are.
-    repeats
-        See `PendingExperiment`.
     write_pages
         Writes the pages of an experiment as its last run ends.
     shard
@@ -154,13 +194,8 @@ class Batch:
 
     Attributes
     ----------
-    seconds
-        Expected seconds by run, after `forecast`: 0 for finished runs and for those with an
-        obstacle; unknown ones are left out.
-    reasons
-        Number of runs to do by reason, after `forecast`.
-    obstacles
-        Number of runs by obstacle, after `forecast`. They are tried, but not counted as to do.
+    estimates
+        What is known of each run, after `forecast`.
 
     Raises
     ------
@@ -172,16 +207,16 @@ class Batch:
         self,
         planned: Iterable[Experiment],
         settings: Settings,
-        repeats: int | None,
         write_pages: WritePages,
         shard: Shard | None = None,
     ) -> None:
         self.settings, self.write_pages, self.shard = settings, write_pages, shard
-        self.seconds: dict[Run, float] = {}
+        self.estimates: dict[Run, Estimate] = {}
+        self._lacks_files = cache(partial(tasks.lacks_files, settings=settings))
         by_folder: dict[str, PendingExperiment] = {}
         for experiment in planned:
-            pending = PendingExperiment(experiment, settings.results, repeats)
-            other = by_folder.setdefault(pending.name.casefold(), pending).experiment
+            pending = PendingExperiment(experiment, settings.results)
+            other = by_folder.setdefault(pending.label.casefold(), pending).experiment
             if other.path != experiment.path:
                 message = f"{other.path} and {experiment.path} would write to the same folder"
                 raise UserError(f"{message}; rename one, or run them one after the other.")
@@ -213,11 +248,8 @@ class Batch:
         """Return the limits that a run's experiment states."""
         return self.first_of[run].experiment.spec.limits.of_run()
 
-    def forecast(self, rerun: Rerun, *, trust_files: bool = False) -> tuple[pd.DataFrame, str]:
-        """Forecast the runs to do, set `seconds`, and sort the experiments, the quickest first.
-
-        Seconds are those of earlier runs of the model. A model without earlier runs is guessed to
-        take the median of the other models on its task.
+    def forecast(self, rerun: Rerun, *, trust_files: bool = False) -> str:
+        """Estimate the runs, sort the experiments, the quickest first, and return a sentence.
 
         Parameters
         ----------
@@ -225,81 +257,67 @@ class Batch:
             Which runs to do; see `runs.policy`.
         trust_files
             If true, a finished run of a model in a file counts as done.
-
-        Returns
-        -------
-        forecast : DataFrame
-            A row for each experiment: the numbers of runs to do (`todo`) and `finished`, the
-            `seconds` of one core for the runs to do, the number of runs whose seconds are
-            `guessed`, the number of runs of `unknown` seconds, which are left out of the sum, and
-            the numbers of runs that lack data (`needs_data`) or are `unavailable` for another
-            reason.
-        sentence : str
-            A sentence about all experiments.
         """
-        files = self.store.files
-        earlier = set(self._committed(pending.name for pending in self.pending)).difference(files)
-        spent = pd.DataFrame(
-            [
-                (*identity[:3], record.seconds - record.reused_seconds + OVERHEAD)
-                for records in (*files.values(), *map(store.read, earlier))
-                for identity, record in records.items()
-                if record.seconds is not None
-            ],
-            columns=["task", "model", "params", "seconds"],
-        )
-        runs = [run for run in self.first_of if self._performs(run)]
-        plan = pd.DataFrame([run.identity[:3] for run in runs], columns=spent.columns[:3])
-        plan["experiment"] = [self.first_of[run].name for run in runs]
+        runs = list(filter(self._performs, self.first_of))
+        seconds = self._seconds()
         reasons = runner.reasons(runs, self.settings, self.store, self.file_of, rerun)
-        done = ("", "untracked code") if trust_files else ("",)
-        by_run = dict(zip(runs, reasons, strict=True))
-        obstacles = self._obstacles(run for run, reason in by_run.items() if reason not in done)
-        self.obstacles = Counter(obstacles.values())
-        self.reasons = Counter(why for run, why in by_run.items() if run not in obstacles)
-        needs_data = {run for run, obstacle in obstacles.items() if obstacle.needs_data}
-        plan["finished"] = [reason in done for reason in reasons]
-        plan["needs_data"] = [run in needs_data for run in runs]
-        plan["unavailable"] = [run in obstacles and run not in needs_data for run in runs]
-        plan["todo"] = ~(plan["finished"] | plan["needs_data"] | plan["unavailable"])
-        same = ["task", "model", "params"]
-        plan = plan.merge(spent.groupby(same)["seconds"].mean(), on=same, how="left")
-        by_model = plan["model"].map(spent.groupby("model")["seconds"].mean())
-        plan["seconds"] = plan["seconds"].fillna(by_model)
-        by_task = plan["task"].map(spent.groupby("task")["seconds"].median())
-        plan["guessed"] = plan["todo"] & plan["seconds"].isna() & by_task.notna()
-        plan["seconds"] = plan["seconds"].fillna(by_task).where(plan["todo"])
-        plan["unknown"] = plan["todo"] & plan["seconds"].isna()
-        columns = [
-            "todo", "finished", "seconds", "guessed", "unknown", "needs_data", "unavailable",
-        ]  # fmt: skip
-        names = [pending.name for pending in self.pending]
-        expected = plan.groupby("experiment")[columns].sum().reindex(names, fill_value=0)
-        self.pending.sort(key=lambda pending: expected["seconds"][pending.name])
-        seconds = plan["seconds"].where(plan["todo"], 0.0)
-        self.seconds = {run: s for run, s in zip(runs, seconds, strict=True) if not math.isnan(s)}
-        return expected, f"{counted(len(names), 'experiment')}: {_summary(expected)}"
+        for run, reason in zip(runs, reasons, strict=True):
+            if not reason or (trust_files and reason == "untracked code"):
+                self.estimates[run] = Estimate("")
+            elif obstacle := self._obstacle(run):
+                self.estimates[run] = Estimate(reason, obstacle)
+            else:
+                self.estimates[run] = Estimate(reason, None, *seconds(run))
+        self.pending.sort(key=lambda pending: self.forecast_of(pending, own=True).seconds)
+        total = Forecast(self.estimates.values())
+        return f"{counted(len(self.pending), 'experiment')}: {total}"
 
-    def _obstacles(self, runs: Iterable[Run]) -> dict[Run, Obstacle]:
-        """Return what will keep runs from a result, as far as it is known before they are tried."""
-        built = {run: run.task.built for run in runs}
-        records = {run: self.store.get(run, self.file_of(run)) for run in built}
-        last = {run: r.reason for run, r in records.items() if r and r.status == "unavailable"}
-        lacking = {task for task in {*built.values()} if tasks.lacks_files(task, self.settings)}
+    def forecast_of(self, pending: PendingExperiment, *, own: bool = False) -> Forecast:
+        """Return the forecast of an experiment, with `own` without runs of an earlier one."""
+        runs = (run for run in pending.runs if not own or self.first_of[run] is pending)
+        return Forecast(self.estimates[run] for run in runs if run in self.estimates)
+
+    def _seconds(self) -> Callable[[Run], tuple[float | None, bool]]:
+        """Return a function for the seconds of a run, and whether they are guessed.
+
+        They are the mean of its setting's runs, or else of its model's. If the model has none, they
+        are guessed: the median on its task.
+        """
+        committed = self._committed(pending.name for pending in self.pending)
+        earlier = [store.read(path) for path in committed if path not in self.store.files]
+        spent: defaultdict[tuple[str, ...], list[float]] = defaultdict(list)
+        for record in chain(self.store.records, *(records.values() for records in earlier)):
+            if record.seconds is not None:
+                for key in _alike(record.identity):
+                    spent[key].append(record.seconds - record.reused_seconds + OVERHEAD)
+        usual = {key: (median if key[0] == "task" else fmean)(of) for key, of in spent.items()}
+
+        def seconds(run: Run) -> tuple[float | None, bool]:
+            setting, model, task = map(usual.get, _alike(run.identity))
+            known = model if setting is None else setting
+            return (task, task is not None) if known is None else (known, False)
+
+        return seconds
+
+    def _obstacle(self, run: Run) -> Obstacle | None:
+        """Return what will keep a run from a result, as far as it is known before it is tried."""
+        record = self.store.get(run, self.file_of(run))
+        reason = record.reason if record and record.status == "unavailable" else ""
         # The reason names the file if one could not be obtained.
-        lacking |= {
-            built[run]
-            for run, reason in last.items()
-            if any(name in reason for name in tasks.original_files(run.task))
-        }
-        found = {run: Obstacle(False, reason) for run, reason in last.items()}
-        return found | {
-            run: Obstacle(True, task.base) for run, task in built.items() if task in lacking
-        }
+        named = reason and any(name in reason for name in tasks.original_files(run.task))
+        if named or self._lacks_files(run.task.built):
+            return Obstacle(True, run.task.base)
+        return Obstacle(False, reason) if reason else None
 
     def _performs(self, run: Run) -> bool:
         """Return True if the run is in the shard."""
         return self.shard is None or self.shard.has(run)
+
+    @property
+    def expected(self) -> dict[Run, float]:
+        """Seconds of each run, 0 if it is not to do; unknown ones are left out."""
+        known = ((run, one.seconds) for run, one in self.estimates.items())
+        return {run: seconds for run, seconds in known if seconds is not None}
 
     def in_order(self) -> list[Run]:
         """Return the runs in the order in which they start.
@@ -308,8 +326,9 @@ class Batch:
         longest run is first, so that no core is idle at the end.
         """
         ordered: dict[Run, None] = {}
+        expected = self.expected
         for pending in self.pending:
-            longest = sorted(pending.runs, key=lambda run: -self.seconds.get(run, math.inf))
+            longest = sorted(pending.runs, key=lambda run: -expected.get(run, math.inf))
             ordered |= dict.fromkeys(filter(self._performs, longest))
         return list(ordered)
 
@@ -320,8 +339,11 @@ class Batch:
         error is raised. The exit code is 1 if a run failed, crashed or exceeded a limit, or if
         results could not be written, else 0.
         """
+        for pending in self.pending:
+            if pending.name not in experiments.names():  # from now on known by name
+                write_text(pending.folder / experiments.COPY, pending.experiment.text)
         several = len(self.pending) > 1
-        stored = [record for records in self.store.files.values() for record in records.values()]
+        stored = [*self.store.records]  # an identity counts while its object lives
         earlier = set(map(id, stored))
         lost: list[str] = []
 
@@ -331,9 +353,9 @@ class Batch:
             except Exception as error:  # even a bug: the other experiments may have taken hours
                 if not several:
                     raise
-                lost.append(pending.name)
+                lost.append(pending.label)
                 kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
-                message = f"{pending.name}: results not written: {kind}{error}"
+                message = f"{pending.label}: results not written: {kind}{error}"
                 say(f"{message} (finished runs are saved; rerun the command)", err=True)
                 return []
 
@@ -354,7 +376,7 @@ class Batch:
         for pending in self.pending if records else ():
             # Runs of the experiments that its claims name may have ended later.
             claims = pending.experiment.spec.claims
-            unwritten = pending.waiting or pending.name in lost
+            unwritten = pending.waiting or pending.label in lost
             if not unwritten and any(c.also or c.read_with for c in claims):
                 write(pending)
         failed = {record.status for record in records} - {"done", "unavailable"}
@@ -380,14 +402,14 @@ class Batch:
         for pending in self.pending:
             if pending.waiting:
                 left = counted(len(pending.waiting), "run")
-                say(f"{pending.name}: shard {self.shard} is done; {left} of other shards are not")
+                say(f"{pending.label}: shard {self.shard} is done; {left} of other shards are not")
         return ended
 
-    def write_copies(self) -> None:
-        """Write the files of the user's experiments to their folders, where they have a name."""
-        for pending in self.pending:
-            if pending.name not in experiments.names():
-                write_text(pending.folder / experiments.COPY, pending.experiment.text)
+
+def _alike(identity: Identity) -> tuple[tuple[str, ...], ...]:
+    """Return keys of the runs that may take as long: of the setting, the model and the task."""
+    task, model, params, _ = identity
+    return (task, model, params), ("model", model), ("task", task)
 
 
 def hours_on(seconds: Iterable[float], cores: int) -> float:
@@ -396,19 +418,3 @@ def hours_on(seconds: Iterable[float], cores: int) -> float:
     for run in seconds:
         heapq.heapreplace(busy, busy[0] + run)
     return max(busy) / 3600
-
-
-def _summary(forecast: pd.DataFrame) -> str:
-    """Return the forecast of all experiments together as a sentence."""
-    total = forecast.sum()
-    count = f"{counted(total.todo, 'run')} to do, {total.finished:.0f} reused"
-    count += f", {total.needs_data:.0f} without data" if total.needs_data else ""
-    count += f", {total.unavailable:.0f} unavailable" if total.unavailable else ""
-    if not total.seconds and total.unknown:
-        return f"{count}; no times of earlier runs"
-    if not total.todo:
-        return count
-    known = f"about {duration(total.seconds)} of one core, from the times of earlier runs"
-    known += f" ({total.guessed:.0f} as the median of the others)" if total.guessed else ""
-    unknown = f", and {total.unknown:.0f} without an estimate" if total.unknown else ""
-    return f"{count}; {known}{unknown}"

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -28,12 +28,33 @@ class Experiment:
         The text of the file.
     path
         The file.
+    repeats
+        The number of repeats that replaces that of the file; None for the file's own.
     """
 
     name: str
     spec: Schema
     text: str = field(default="", repr=False)
     path: Path = field(default=Path(), repr=False)
+    repeats: int | None = None
+
+    def with_repeats(self, repeats: int | None) -> "Experiment":
+        """Return the experiment with another number of repeats; None for its own."""
+        if repeats in (None, self.spec.repeats):
+            return self
+        spec = self.spec.model_copy(update={"repeats": repeats})
+        return replace(self, spec=spec, repeats=repeats)
+
+    @property
+    def arguments(self) -> list[str]:
+        """The words that name its results on the command line."""
+        return [self.name] if self.repeats is None else [self.name, "--repeats", f"{self.repeats}"]
+
+    def folder(self, results: Path) -> Path:
+        """Return the folder of its runs and pages in a folder of results."""
+        if self.repeats not in (None, experiments.repeats_of(results)):
+            results /= f"repeats-{self.repeats}"
+        return results / self.name
 
     def runs(self, repeats: int | None = None) -> Iterator[PlannedRun]:
         """Yield every run of the table or figure; see `plan.runs`."""

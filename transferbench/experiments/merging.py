@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from transferbench import experiments
 from transferbench.errors import SeveralErrors, UserError
-from transferbench.files import exclusive, write_text, writing
+from transferbench.files import writing
 from transferbench.runs import store
 from transferbench.runs.record import Identity, Record
 
@@ -37,12 +37,12 @@ class Merged:
     different: int
 
 
-#: Records by run, by the folder that they are from.
-Parts: TypeAlias = dict[Path, dict[Identity, Record]]
+#: The lines of each run, by the folder that they are from.
+Parts: TypeAlias = dict[Path, dict[Identity, list[Record]]]
 
 
 def merge(sources: Sequence[Path], target: Path) -> Merged:
-    """Join the runs in folders of results into one; the newest finished record of a run counts.
+    """Join the runs in folders of results into one; of equal code and data, the newest counts.
 
     Parameters
     ----------
@@ -54,88 +54,93 @@ def merge(sources: Sequence[Path], target: Path) -> Merged:
     Raises
     ------
     UserError
-        If a folder has no runs, a file is damaged, or runs of one experiment are of different data
-        or code; nothing is written then.
+        If a folder has no runs, a file is damaged or cannot be written, or finished runs of one
+        experiment are of different data or code; nothing is written then.
     """
     by_file: dict[Path, Parts] = {}
     for source in dict.fromkeys(sources):
-        if (
-            target.resolve().is_relative_to(source.resolve())
-            and target.resolve() != source.resolve()
-        ):
+        if source.resolve() in target.resolve().parents:
             raise UserError(f"{target} is inside {source}; name a folder outside.")
         files = [path for pattern in FILES for path in sorted(source.glob(pattern))]
         if not files:
             raise UserError(f"{source}: no {store.NAME} in it; expected a folder of results.")
         for path in files:
-            by_file.setdefault(path.relative_to(source), {})[source] = store.read(path)
+            by_file.setdefault(path.relative_to(source), {})[source] = store.read_lines(path)
     _check(by_file, target)
-    with ExitStack() as locks:
+    written: dict[Path, int] = {}
+    with ExitStack() as stack:
         for name in sorted(by_file):
-            locks.enter_context(exclusive((target / name).with_name(store.LOCK), lambda: None))
+            stack.enter_context(store.writing(target / name))
         _check(by_file, target)  # again, as nobody else writes now
-        written = {target / name: _write(target, name, parts) for name, parts in by_file.items()}
-    folders = [records for parts in by_file.values() for records in parts.values()]
-    done = [record for records in folders for record in records.values() if record.done]
+        for name, parts in by_file.items():
+            # Each file takes its place at the end of the block.
+            content, written[target / name] = _joined(parts, target)
+            stack.enter_context(writing(target / name)).write_bytes(content)
+            if copies := _copies(name, parts):
+                path = target / name.parent / experiments.COPY
+                stack.enter_context(writing(path)).write_bytes(copies[0].read_bytes())
+    done = [record for parts in by_file.values() for _, record, _ in _finished(parts)]
     first: dict[Identity, Record] = {}
     different = {r.identity for r in done if first.setdefault(r.identity, r).metrics != r.metrics}
     return Merged(written, tuple(sorted({record.versions for record in done})), len(different))
 
 
-def _check(by_file: dict[Path, Parts], target: Path) -> None:
-    """Read what the target has, and check that its runs and the others belong together.
+def _finished(parts: Parts) -> Iterator[tuple[Path, Record, bool]]:
+    """Yield each finished line with its folder, and whether it stands for its run there."""
+    for folder, by_run in parts.items():
+        for lines in by_run.values():
+            yield from ((folder, line, line is lines[-1]) for line in lines if line.done)
 
-    Raises
-    ------
-    UserError
-        For the first mistakes.
-    """
+
+def _check(by_file: dict[Path, Parts], target: Path) -> None:
+    """Read what the target has; raise UserError unless its runs and the others belong together."""
     for name, parts in by_file.items():
         path = target / name
         if path.is_file():
-            parts[target] = store.read(path)
+            parts[target] = store.read_lines(path)
     if mistakes := [text for name, parts in by_file.items() for text in _mistakes(name, parts)]:
         raise SeveralErrors.combine([UserError(text) for text in mistakes])
 
 
-def _write(target: Path, name: Path, parts: Parts) -> int:
-    """Write the records of a file, those of the target first; return how many are finished."""
+def _joined(parts: Parts, target: Path) -> tuple[bytes, int]:
+    """Return the text of a file, lines of the target first, and the number of finished runs."""
     found: dict[Identity, list[Record]] = {}
     for folder in sorted(parts, key=lambda folder: folder != target):
-        for identity, record in parts[folder].items():
-            found.setdefault(identity, []).append(record)
-    records = [store.latest(of_run) for of_run in found.values()]
-    write_text(target / name, "".join(f"{record.line}\n" for record in records))
-    copies = [folder / name.parent / experiments.COPY for folder in parts]
-    if name.parent.name and (copy := next(filter(Path.is_file, copies), None)):
-        content = copy.read_bytes()
-        with writing(target / name.parent / experiments.COPY) as temporary:
-            temporary.write_bytes(content)
-    return sum(record.done for record in records)
+        for identity, lines in parts[folder].items():
+            found.setdefault(identity, []).extend(lines)
+    joined = [store.kept(lines) for lines in found.values()]
+    text = "".join(f"{line.line}\n" for lines in joined for line in lines)
+    return text.encode(), sum(lines[-1].done for lines in joined)
+
+
+def _copies(name: Path, parts: Parts) -> list[Path]:
+    """Return the files of the user's experiment beside its runs."""
+    copies = [folder / name.parent / experiments.COPY for folder in parts if name.parent.name]
+    return [path for path in copies if path.is_file()]
 
 
 def _mistakes(name: Path, parts: Parts) -> Iterator[str]:
-    """Yield a line for each task with different data, and each model with different code.
+    """Yield a line for each task with different data, each model with different code.
 
-    Also for an experiment whose files differ.
+    A finished line that stands for nothing is compared with those of the same run alone. Also yield
+    a line if the files of the experiment differ.
     """
     for what, subject in (("data", "task"), ("code", "model")):
-        seen: dict[str, tuple[Record, Path]] = {}
+        seen: dict[str | Identity, tuple[Path, Record]] = {}
         wrong = set[str]()
-        for source, records in parts.items():
-            for record in (record for record in records.values() if record.done):
-                key = getattr(record, subject)
-                first, where = seen.setdefault(key, (record, source))
-                if what == "data":
-                    equal = record.same_data(first)
-                else:
+        for source, record, stands in _finished(parts):
+            shown = getattr(record, subject)
+            for key in (record.identity, shown) if stands else (record.identity,):
+                where, first = seen.setdefault(key, (source, record))
+                equal = record.same_data(first)
+                if what == "code":
                     equal = record.equal_code == first.equal_code
-                if not equal and key not in wrong:
-                    wrong.add(key)
+                if not equal and shown not in wrong:
+                    wrong.add(shown)
                     both = f"{getattr(first, what)} in {where}, {getattr(record, what)} in {source}"
                     remedy = "run the older ones again, then merge"
-                    yield f"{name.parent}: {key} has different {what}: {both}; {remedy}."
-    copies = [source / name.parent / experiments.COPY for source in parts]
-    known = [copy for copy in copies if copy.is_file()]
-    if len({copy.read_bytes() for copy in known}) > 1:
-        yield f"{name.parent}: {' and '.join(map(str, known))} differ; make them equal, then merge."
+                    yield f"{name.parent}: {shown} has different {what}: {both}; {remedy}."
+    copies = _copies(name, parts)
+    if len({copy.read_bytes() for copy in copies}) > 1:
+        both = " and ".join(map(str, copies))
+        yield f"{name.parent}: {both} differ; make them equal, then merge."

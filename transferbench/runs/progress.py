@@ -16,8 +16,6 @@ from transferbench.runs.status import StatusFile
 PERIOD = 10.0
 #: Seconds between two changes of the bar.
 BLINK = 0.1
-#: Seconds of the expected speed that count beside the measured one.
-FIRST = 10.0
 
 
 class ProgressBar:
@@ -45,13 +43,14 @@ class ProgressBar:
 
         self.open = dict.fromkeys(runs)
         self.total = len(self.open)
-        self.expected = dict(expected or {})
-        self.performed: list[Hashable] = []
-        self.running: dict[Hashable, tuple[int, int]] = {}  # iteration, planned
+        self.expected = {run: seconds for run, seconds in (expected or {}).items() if seconds}
+        self.usual = fmean(self.expected.values()) if self.expected else 1.0
+        self.running: dict[Hashable, tuple[float, int, int]] = {}  # start, iteration, planned
+        self.performed: list[tuple[float, float]] = []  # seconds, and expected seconds
+        self.at_once = 1  # the most runs at a time so far
         self.preparing = ""
-        self.begin = self.printed = monotonic()
-        self.last_end = 0.0  # seconds after the begin
-        self.lines = not sys.stderr.isatty()
+        self.printed = monotonic()
+        self.pause = BLINK if sys.stderr.isatty() else PERIOD
         self.file = results and StatusFile(results)
         tqdm.monitor_interval = 0  # no thread
         bar = "|{bar:20}| {desc}"
@@ -67,80 +66,73 @@ class ProgressBar:
     def prepare(self, text: str) -> None:
         """Show what is done before the runs start."""
         self.preparing = text
-        self._write()
-        self._refresh()
+        self._show()
 
     def update(self, run: Hashable = None, iteration: int = 0, planned: int = 1) -> None:
         """Show the iteration of a run, from its start on, or only the time that is left."""
         if run in self.open:
             if not self.performed and not self.running:
-                self.begin = self.printed = monotonic()
-            self.running[run] = min(iteration, planned), planned
-        self._write()
-        self._refresh()
+                self.printed = monotonic()
+            start, *_ = self.running.get(run, (monotonic(),))
+            self.running[run] = start, min(iteration, planned), planned
+            self.at_once = max(self.at_once, len(self.running))
+        self._show()
 
     def end(self, run: Hashable) -> None:
         """Count a run that ended."""
-        self.running.pop(run, None)
-        self.performed.append(run)
-        self.last_end = monotonic() - self.begin
+        start, *_ = self.running.pop(run, (monotonic(),))
+        self.performed.append((monotonic() - start, self.expected.get(run, self.usual)))
         self.skip(run)
 
     def skip(self, run: Hashable) -> None:
         """Count a run that need not be performed."""
         self.open.pop(run, None)
-        self._refresh()
+        self._show()
 
     def remaining(self) -> float:
-        """Return the seconds that the open runs may take, NaN if nothing is known.
+        """Return the seconds that the open runs may take, at least 1; NaN if nothing is known.
 
-        The speed is measured at the ends of runs, in expected seconds per second; FIRST seconds of
-        speed 1 are added, as the first runs wait for processes to start.
+        The pace of this machine is the time of the runs that ended over their expected time. Until
+        one has ended, it is as expected, or without expected times that of the iterations.
         """
-        now = monotonic() - self.begin
-        share = max(self._shares(), default=0.0)
-        usual = now / share if share else math.nan
-        if known := [seconds for seconds in self.expected.values() if seconds]:
-            usual = fmean(known)
-        elif self.performed:
-            usual = self.last_end / len(self.performed)
-        left: float = sum(self.expected.get(run, usual) for run in self.open)
-        done: float = sum(self.expected.get(run, usual) for run in self.performed)
-        speed = (done + FIRST) / (self.last_end + FIRST)
-        return max(left / speed - (now - self.last_end), 0.0)  # max(NaN, 0) is NaN
+        now, measured = monotonic(), self.performed
+        if not measured:
+            iterations = [(now - start, i / planned) for start, i, planned in self.running.values()]
+            measured = [(1, 1)] if self.expected else [pair for pair in iterations if pair[1]]
+        if not measured:
+            return math.nan
+        seconds, expected = map(sum, zip(*measured, strict=True))
+        left = 0.0
+        for run in self.open:
+            age = now - self.running[run][0] if run in self.running else 0.0
+            estimate = self.expected.get(run, self.usual) * seconds / expected
+            left += max(estimate - age, age / 10)  # one that is late takes some time more
+        return max(left / min(self.at_once, len(self.open) or 1), 1.0)
 
     def __str__(self) -> str:
         text = f"{self.total - len(self.open)}/{self.total} runs"
         if not math.isnan(seconds := self.remaining()):
             text += f", about {duration(seconds)} left"
-        for run, (iteration, planned) in list(self.running.items())[:1]:
+        for run, (_, iteration, planned) in list(self.running.items())[:1]:
             text += f": {run}" + (f" ({iteration}/{planned})" if iteration else "")
         if not self.running and self.preparing:
             text += f": {self.preparing}"
         return printable(text)
 
-    def _write(self) -> None:
-        """Write the file of the progress, if it is time."""
+    def _show(self) -> None:
+        """Write the file, the bar or a line, if it is time."""
+        ended = self.total - len(self.open)
         if self.file and self.file.is_due:
             left = self.remaining()
-            runs = tuple(map(str, self.running))
-            seconds_left = None if math.isnan(left) else left
-            self.file.write(self.total - len(self.open), self.total, runs, seconds_left)
-
-    def _shares(self) -> list[float]:
-        return [iteration / planned for iteration, planned in self.running.values()]
-
-    def _refresh(self) -> None:
-        # A terminal or disk that cannot be written ends no run.
-        with suppress(OSError):
-            self._show()
-
-    def _show(self) -> None:
-        self.tqdm.n = self.total - len(self.open) + sum(self._shares())
-        if monotonic() - self.printed < (PERIOD if self.lines else BLINK):
+            self.file.write(
+                ended, self.total, (*map(str, self.running),), None if math.isnan(left) else left
+            )
+        self.tqdm.n = ended + sum(i / planned for _, i, planned in self.running.values())
+        if monotonic() - self.printed < self.pause:
             return
         self.printed = monotonic()
-        if self.lines:
-            self.tqdm.write(message_text(str(self)), file=sys.stderr)
-        elif not self.tqdm.disable:
-            self.tqdm.set_description_str(str(self))
+        with suppress(OSError):  # a terminal or disk that cannot be written ends no run
+            if self.pause == PERIOD:
+                self.tqdm.write(message_text(str(self)), file=sys.stderr)
+            else:
+                self.tqdm.set_description_str(str(self))

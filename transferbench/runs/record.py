@@ -270,26 +270,6 @@ class Record:
         """The first fingerprint that was proved equal to `code`, or `code` itself."""
         return first_equal(self.model, self.code)
 
-    def share(self, known: dict[Any, Any]) -> None:
-        """Replace texts and parameters that records have in common by one object each.
-
-        Without it 100,000 records take twice the memory.
-
-        Parameters
-        ----------
-        known
-            The objects so far; new ones are added.
-        """
-        for name in ("task", "model", "data", "code", "versions", "finished", "values"):
-            value = getattr(self, name)
-            object.__setattr__(self, name, known.setdefault(value, value))
-        task, model, params, seed = self.identity
-        identity = task, model, known.setdefault(params, params), seed
-        object.__setattr__(self, "identity", identity)
-        object.__setattr__(self, "params", known.setdefault((model, params), self.params))
-        documents = "documents", *self.documents.items()
-        object.__setattr__(self, "documents", known.setdefault(documents, self.documents))
-
     def matches_facts(self, facts: Facts) -> bool:
         """Return True if the record is of data with these facts.
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from transferbench.errors import UserError
 from transferbench.files import exclusive, file_mode, open_regular, reporting, write_text
@@ -24,25 +24,27 @@ NAME = "runs.jsonl"
 LOCK = ".runs.lock"
 
 
-def read(path: Path, *, repair: bool = False) -> dict[Identity, Record]:
-    """Return the records of a file, of each run the one that `latest` returns.
+def read(path: Path) -> dict[Identity, Record]:
+    """Return the records of a file, of each run the one that stands for it, see `kept`.
 
-    A torn last line, of a process that was killed, is left out with a warning. Raise UserError if
-    the file is missing, or has a line that is no run; with `repair` this is left out, too.
+    A torn last line, of a process that was killed, is left out with a warning.
+
+    Raises
+    ------
+    UserError
+        If the file is missing, or has a line that is no run.
     """
-    return {run: latest(records) for run, records in _read_all(path, repair=repair).items()}
+    return {run: lines[-1] for run, lines in read_lines(path).items()}
 
 
-def _read_all(path: Path, *, repair: bool) -> dict[Identity, list[Record]]:
-    """Return all records of a file in the order of its lines, by run; see `read`."""
+def read_lines(path: Path, *, repair: bool = False) -> dict[Identity, list[Record]]:
+    """Return the lines of each run that are kept; with `repair`, damaged lines are left out."""
     found: dict[Identity, list[Record]] = {}
-    shared: dict[Any, Any] = {}
     try:
         with open_regular(path) as file:
             for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), start=1):
                 try:
                     record = Record.from_line(line.removesuffix(b"\n"))
-                    record.share(shared)
                     found.setdefault(record.identity, []).append(record)
                 except ValueError as error:
                     message = f"{path}:{number}: not a run ({_why(error)})"
@@ -54,7 +56,7 @@ def _read_all(path: Path, *, repair: bool) -> dict[Identity, list[Record]]:
     except OSError as error:
         remedy = "run `reproduce`, or name the results of a clone by --results"
         raise UserError(f"{path}: cannot be read ({error.strerror}); {remedy}.") from None
-    return found
+    return {run: kept(lines) for run, lines in found.items()}
 
 
 def _why(error: ValueError) -> str:
@@ -91,9 +93,9 @@ def latest(records: Sequence[Record]) -> Record:
     """Return the record that stands for a run.
 
     The newest record, by its time, says which data and code the run has now. Of the records of
-    these, the newest finished one stands for the run, or else the newest: a run that was out of
-    time does not undo a finished one of the same data and code, but no result of other data or code
-    stays in a table when the run fails.
+    these, the newest finished one stands for the run, one with a curve before others, or else the
+    newest: a run that was out of time does not undo a finished one of the same data and code, but
+    no result of other data or code stays in a table when the run fails.
 
     The lines of a file are not always in order of time: a merge of two branches joins them.
 
@@ -115,7 +117,27 @@ def latest(records: Sequence[Record]) -> Record:
         if record.equal_code == code and all(record.same_data(r) for r in (data, *stated[-1:]))
     ]
     finished = [record for record in alike if record.done]
-    return (finished or alike)[-1]
+    with_curve = [record for record in finished if record.curve is not None]
+    return (with_curve or finished or alike)[-1]
+
+
+def kept(records: Sequence[Record]) -> list[Record]:
+    """Return the lines of one run that its file keeps; the last one stands for the run.
+
+    An unfinished line never displaces a finished one: the newest finished one stays before it,
+    although it stands for nothing if it is of other data or code.
+    """
+    standing = latest(records)
+    finished = [record for record in records if record.done]
+    return [standing] if standing.done or not finished else [latest(finished), standing]
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Let no other process write a file of runs. Raise UserError if it cannot be written."""
+    with exclusive(path.with_name(LOCK), lambda: None), reporting(path):
+        file_mode(path)
+        yield
 
 
 class Store:
@@ -141,41 +163,42 @@ class Store:
         self._committed = list(committed)
         self._others += self._committed
         self._read_at: dict[Path, tuple[int, int, int] | None] = {}
-        # Of a run that did not finish, the finished record of other data or code before it: it
-        # stands for nothing, but its line stays until the run finishes.
-        self._replaced: dict[Path, dict[Identity, Record]] = {}
 
     @cached_property
-    def files(self) -> dict[Path, dict[Identity, Record]]:
-        """Records by file."""
+    def files(self) -> dict[Path, dict[Identity, list[Record]]]:
+        """The lines of each run by file, see `kept`."""
         paths = dict.fromkeys([self.single, *self._others])
         return {path: self._read(path) for path in paths if path.is_file()}
 
+    @property
+    def records(self) -> Iterator[Record]:
+        """The record that stands for each run, of every file."""
+        return (lines[-1] for by_run in self.files.values() for lines in by_run.values())
+
     def is_published(self, run: Run) -> bool:
         """Return True if a committed file has a finished record of the run."""
-        found = (self.files[path].get(run.identity) for path in self._committed)
-        return any(record and record.done for record in found)
+        return any(record.done for record in self._standing(run, self._committed))
 
     def get(self, run: Run, path: Path | None = None) -> Record | None:
         """Return the record that stands for a run: of this file, or a finished one of any file.
 
-        Of the data and code of the newest, see `latest`, one with the curve that the run asks for
-        comes first, then that of this file: others may lack the decisions that this file keeps.
+        Of equal data and code that of this file comes first, if it has the curve that the run asks
+        for: others may lack the decisions that this file keeps.
         """
-        own = self.files.get(path or self.single, {}).get(run.identity)
-        known = [record for record in self._all(run) if record.done]
+        own = next(iter(self._standing(run, [path or self.single])), None)
+        known = [record for record in self._standing(run) if record.done]
         known += [own] if own and not own.done else []
         if not known:
             return None
         last = latest(known)
-        alike = [record for record in known if record.done and record.same_code_and_data(last)]
-        alike = [record for record in alike if record.has_curve(run)] or alike or [last]
-        return own if own and own in alike else latest(alike)
+        suits = own and own.done and own.has_curve(run) and own.same_code_and_data(last)
+        return own if suits else last
 
-    def _all(self, run: Run) -> list[Record]:
-        """Return the record of a run in each file."""
-        found = (records.get(run.identity) for records in self.files.values())
-        return [record for record in found if record]
+    def _standing(self, run: Run, paths: Iterable[Path] | None = None) -> list[Record]:
+        """Return the record that stands for a run in each of these files, by default in all."""
+        paths = self.files if paths is None else paths
+        found = (self.files.get(path, {}).get(run.identity) for path in paths)
+        return [lines[-1] for lines in found if lines]
 
     def append(self, record: Record, path: Path | None = None) -> Record:
         """Append a record to a file and return it. Raise UserError if it cannot be written.
@@ -183,9 +206,9 @@ class Store:
         Times never decrease: after a clock change the former time of the run is used.
         """
         path = path or self.single
-        times = [known.finished for known in self._all(record.run)]
+        times = [known.finished for known in self._standing(record.run)]
         record = replace(record, finished=max([record.finished, *times]))
-        with self.writing(path):
+        with writing(path):
             # Without lines of another process, what is known of the file stays right.
             is_known = self._read_at.get(path) == _version(path)
             with path.open("a+b") as file:
@@ -198,24 +221,14 @@ class Store:
                 file.flush()
                 os.fsync(file.fileno())
             self._read_at[path] = _version(path) if is_known else None
-        self._put(path, record)
+        known = self.files.setdefault(path, {})
+        known[record.identity] = kept([*known.get(record.identity, ()), record])
         return record
 
-    def _put(self, path: Path, record: Record) -> None:
-        """Add a record to those that are known of a file."""
-        run, known = record.identity, self.files.setdefault(path, {})
-        replaced = self._replaced.setdefault(path, {})
-        earlier = [r for r in (replaced.pop(run, None), known.get(run)) if r]
-        known[run] = latest([*earlier, record])
-        finished = [r for r in earlier if r.done]
-        if finished and not known[run].done:
-            replaced[run] = finished[-1]
-
     def rewrite_in_order(self, path: Path, planned: Mapping[Run, Record]) -> dict[Identity, Record]:
-        """Give a file one line for each run, the planned ones first in their order.
+        """Give a file the lines that are `kept`, those of planned runs first in their order.
 
-        A file that is in order stays as it is. Before the line of a run that did not finish, the
-        last finished one of other data or code stays: it stands for nothing, but nothing is lost.
+        A file that is in order stays as it is.
 
         Parameters
         ----------
@@ -228,62 +241,33 @@ class Store:
         Returns
         -------
         dict
-            The records of the file.
+            The record that stands for each run of the file.
         """
-        with self.writing(path):
+        with writing(path):
             if self._read_at.get(path) != _version(path):
                 self.files[path] = self._read(path) if path.is_file() else {}
             former = self.files.get(path, {})
-            records = {
-                run.identity: record
-                if record.done
-                else latest([r for r in (self.get(run, path), record) if r])
-                for run, record in planned.items()
-            }
-            for identity, record in former.items():
-                ours = records.setdefault(identity, record)
-                if record.finished > ours.finished:  # of another process
-                    records[identity] = latest([ours, record])
-            replaced = self._replaced.setdefault(path, {})
-            for run, record in records.items():
-                if record.done:
-                    replaced.pop(run, None)
-                elif run in former and former[run].done:
-                    replaced[run] = former[run]
-            lines = [
-                f"{line.line}\n"
-                for run, record in records.items()
-                for line in (replaced.get(run), record)
-                if line
-            ]
-            text = "".join(lines)
+            lines: dict[Identity, list[Record]] = {}
+            for run, record in planned.items():
+                other = None if record.done else self.get(run, path)
+                ours = latest([other, record]) if other else record
+                lines[run.identity] = kept([*former.get(run.identity, ()), ours])
+            lines |= {run: found for run, found in former.items() if run not in lines}
+            text = "".join(f"{line.line}\n" for found in lines.values() for line in found)
             if not path.is_file() or path.read_bytes() != text.encode():
                 write_text(path, text)
-            self.files[path], self._read_at[path] = records, _version(path)
-        return records
+            self.files[path], self._read_at[path] = lines, _version(path)
+        return {run: found[-1] for run, found in lines.items()}
 
     def check_writable(self, path: Path | None = None) -> None:
         """Raise UserError if records cannot be written; called before any run starts."""
-        with self.writing(path or self.single):
+        with writing(path or self.single):
             pass
 
-    @contextmanager
-    def writing(self, path: Path) -> Iterator[None]:
-        """Let no other process write the file. Raise UserError if it cannot be written."""
-        with exclusive(path.with_name(LOCK), lambda: None), reporting(path):
-            file_mode(path)
-            yield
-
-    def _read(self, path: Path) -> dict[Identity, Record]:
-        """Return the records of a file without its damaged lines."""
+    def _read(self, path: Path) -> dict[Identity, list[Record]]:
+        """Return the lines of a file without its damaged ones."""
         self._read_at[path] = _version(path)
-        self._replaced[path], records = {}, {}
-        for run, found in _read_all(path, repair=True).items():
-            records[run] = latest(found)
-            finished = [record for record in found if record.done]
-            if finished and not records[run].done:
-                self._replaced[path][run] = latest(finished)
-        return records
+        return read_lines(path, repair=True)
 
 
 def _version(path: Path) -> tuple[int, int, int] | None:

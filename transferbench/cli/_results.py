@@ -1,0 +1,67 @@
+"""Find the results of an experiment: in the folder of results, or in its repeats-N."""
+
+from collections.abc import Sequence
+from os.path import isfile
+from pathlib import Path
+
+import click
+
+from transferbench import experiments
+from transferbench.cli._options import have_run
+from transferbench.cli._runs import REPEATS
+from transferbench.cli._terminal import say
+from transferbench.errors import UserError
+from transferbench.settings import Settings
+
+#: Files of which results have at least one.
+FILES = ("runs.jsonl", experiments.COPY)
+
+repeats_option = click.option(
+    "--repeats", type=REPEATS, help="Use the results of `reproduce --repeats N`, which are in "
+    "results/repeats-N/.  [default: results/EXPERIMENT/, or if there is none, the one that is]",
+)  # fmt: skip
+
+
+def locate(settings: Settings, name: str, repeats: int | None) -> Settings:
+    """Return the settings whose folder of results has the runs of an experiment.
+
+    Raises
+    ------
+    UserError
+        If there are none with this number of repeats, or without a number, if several folders
+        beside the usual one have some.
+    """
+
+    def has_results(folder: Path) -> bool:
+        files = (folder / experiments.folder_name(name) / file for file in FILES)
+        return any(map(isfile, files))  # Path.is_file raises for a long name
+
+    first, *others = experiments.folders(settings.results)
+    is_usual, has_runs = has_results(first), [*filter(has_results, others)]
+    if repeats:
+        folder = first / f"repeats-{repeats}"
+        if folder in has_runs:
+            return settings.replace(results=folder)
+        if is_usual and experiments.load(name, first).spec.repeats == repeats:
+            return settings
+        remedy = f"`transferbench reproduce {name} --repeats {repeats}` makes them"
+        raise UserError(f"{name}: no runs in {folder}; {remedy}.")
+    if is_usual or not has_runs:
+        return settings
+    if len(has_runs) > 1:
+        found = ", ".join(folder.name for folder in has_runs)
+        raise UserError(f"{name} has runs in {found} of {first}; choose by --repeats N.")
+    say(f"{name}: only {has_runs[0]} has runs of it; these are used", err=True)
+    return settings.replace(results=has_runs[0])
+
+
+def with_runs(
+    settings: Settings, names: Sequence[str], repeats: int | None
+) -> list[tuple[Settings, str]]:
+    """Return experiments with the settings whose folder of results has them, by default all."""
+    if names:
+        return [(locate(settings, name, repeats), name) for name in names]
+    folders = [settings.replace(results=each) for each in experiments.folders(settings.results)]
+    if repeats:
+        folders = [each for each in folders if experiments.repeats_of(each.results) == repeats]
+    return [(each, name) for each in folders for name in have_run(each)]
