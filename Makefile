@@ -72,7 +72,7 @@ verify: $(VENV)/.installed  ## Repeat every model's quickest committed run and c
 	$(BIN)/transferbench verify --jobs $(JOBS)
 
 restamp: $(VENV)/.installed  ## Prove that code since the commit BASE gives equal results; finished runs then stay current.
-	$(BIN)/python -m transferbench.restamp $(or $(BASE),$(error name a commit: make restamp BASE=HEAD~1))
+	$(BIN)/transferbench verify --base $(or $(BASE),$(error name a commit: make restamp BASE=HEAD~1))
 
 topics: $(VENV)/.installed  ## Write the topics of comp-vs-rec by each factorisation into results/topics/.
 	for model in cd-plsa cocc dkt dtl gcmf hidc mrtl mtrick nmf tritl; do \

@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from transferbench import fingerprint
+from transferbench import ledger
 from transferbench.errors import UserError
 from transferbench.repeat_fits import repeat
-from transferbench.restamp import add_parameters, defaults, variants
+from transferbench.repeats import defaults
+from transferbench.restamp import add_parameters, values, variants
+from transferbench.runs import store
 from transferbench.runs.record import Record
 
 EXPERIMENT = """\
@@ -77,7 +79,7 @@ class Clone:
         path.write_text(text.replace(old, new))
 
     def restamp(self) -> subprocess.CompletedProcess[str]:
-        return self.python("transferbench.restamp", "HEAD~1")
+        return self.python("transferbench", "--offline", "verify", "--base", "HEAD~1")
 
     @property
     def todo(self) -> int:
@@ -116,7 +118,7 @@ def test_a_new_name_keeps_runs_and_a_planted_change_does_not(clone):
     clone.commit()
     ended = clone.restamp()
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "3 runs of 2 models" in ended.stdout
+    assert "3 runs with 7 values of parameters, of 2 models" in ended.stdout
     assert clone.todo == 0
     (proof,) = clone.proofs
     assert {m: each["runs"] for m, each in proof["models"].items()} == {
@@ -128,8 +130,8 @@ def test_a_new_name_keeps_runs_and_a_planted_change_does_not(clone):
     clone.commit()
     ended = clone.restamp()
     assert ended.returncode == 1
-    assert "kmeans: 2 runs repeated: NOT EQUAL" in ended.stdout
-    assert "kernel-kmeans: 1 run repeated: equal" in ended.stdout
+    assert "kmeans: 2 runs with 4 values of parameters repeated: NOT EQUAL" in ended.stdout
+    assert "kernel-kmeans: 1 run with 3 values of parameters repeated: equal" in ended.stdout
     assert clone.todo == 2
     assert [*clone.proofs[1]["models"]] == ["kernel-kmeans"]
     # Back again, the runs are current without a proof.
@@ -144,11 +146,11 @@ def test_a_new_name_keeps_runs_and_a_planted_change_does_not(clone):
 
 @pytest.mark.slow
 def test_a_commit_that_does_not_exist_is_one_line(clone):
-    ended = clone.python("transferbench.restamp", "no-such-commit")
+    ended = clone.python("transferbench", "verify", "--base", "no-such-commit")
     assert ended.returncode == 2
     assert ended.stderr.count("\n") == 1
     assert "no-such-commit" in ended.stderr
-    ended = clone.python("transferbench.restamp", "--", "--quiet")
+    ended = clone.python("transferbench", "verify", "--base", "--quiet")
     assert ended.returncode == 2
     assert ended.stderr.count("\n") == 1
 
@@ -167,7 +169,7 @@ def test_the_quickest_run_and_one_with_each_trait_are_chosen():
     on_gpu = replace(RECORD, seconds=None, params={"k": 2, "start": "plsa"})
     known = [quick, alike, large_task, elsewhere, other, middle, large, curve, domains, slow]
     chosen, skipped = variants([on_gpu, *reversed(known)], max_seconds=10)
-    assert chosen == [quick, large_task, elsewhere, other, large, curve, domains]
+    assert chosen == [quick, large_task, elsewhere, other, middle, large, curve, domains]
     assert skipped == ['start="plsa"', 'start="svd"']
 
 
@@ -211,38 +213,68 @@ def test_earlier_code_repeats_a_run_without_a_parameter_that_is_new():
         repeat(run | {"params": run["params"] | {"new": 2}})
 
 
-def test_proofs_are_read_by_model_and_code(tmp_path, monkeypatch):
-    file = tmp_path / "equal_code.jsonl"
-    file.write_text(
-        '{"models": {"lr": {"code": "a", "equal": "b"}}}\n'
-        '{"models": {"lr": {"code": "a", "equal": "c"}, "nmf": {"code": "x", "equal": "b"}}}\n'
-        '{"models": {"lr": {"code": "first", "equal": "a"}}}\n'
-    )
-    monkeypatch.setattr(fingerprint, "EQUAL_CODE", file)
-    fingerprint._equal_code.cache_clear()
-    try:
-        asked = [("lr", "a"), ("lr", "b"), ("lr", "c"), ("lr", "d"), ("nmf", "b"), ("svm", "b")]
-        found = [fingerprint.first_equal(*each) for each in asked]
-        assert found == ["first", "first", "first", "d", "x", "b"]
-        # Two branches proved the same in both directions, and were merged.
-        with file.open("a") as lines:
-            lines.write('\n{"models": {"lr": {"code": "c", "equal": "first"}}}\n')
-        fingerprint._equal_code.cache_clear()
-        assert len({fingerprint.first_equal("lr", code) for code in ("first", "a", "b", "c")}) == 1
-    finally:
-        fingerprint._equal_code.cache_clear()
+def test_each_value_of_each_parameter_of_committed_runs_is_repeated_or_named():
+    by_model: dict[str, list[Record]] = {}
+    for file in (ROOT / "results").glob("*/runs.jsonl"):
+        for record in store.read(file).values():
+            if record.done:
+                by_model.setdefault(record.model, []).append(record)
+    for model, records in by_model.items():
+        chosen, skipped = variants(records, max_seconds=30)
+        repeated = set[str]().union(*map(values, chosen))
+        assert set[str]().union(*map(values, records)) <= repeated | {*skipped}, model
+
+
+COMMITS = '"base": "aaaaaaaaaaaa", "commit": "bbbbbbbbbbbb"'
+
+
+@pytest.fixture
+def proofs(tmp_path, monkeypatch):
+    """A function that replaces the ledger."""
+
+    def write(*models: str) -> None:
+        lines = [f'{{{COMMITS}, "models": {{{text}}}}}\n' for text in models]
+        (tmp_path / "equal_code.jsonl").write_text("".join(lines))
+        ledger._equal_code.cache_clear()
+
+    monkeypatch.setattr(ledger, "EQUAL_CODE", tmp_path / "equal_code.jsonl")
+    yield write
+    ledger._equal_code.cache_clear()
+
+
+def proved(model: str, code: str, equal: str) -> str:
+    return f'"{model}": {{"code": "{code}", "equal": "{equal}", "runs": 1}}'
+
+
+def test_proofs_are_read_by_model_and_code(proofs):
+    lines = [
+        proved("lr", "a", "b"),
+        f"{proved('lr', 'a', 'c')}, {proved('nmf', 'x', 'b')}",
+        proved("lr", "first", "a"),
+    ]
+    proofs(*lines)
+    asked = [("lr", "a"), ("lr", "b"), ("lr", "c"), ("lr", "d"), ("nmf", "b"), ("svm", "b")]
+    found = [ledger.first_equal(*each) for each in asked]
+    assert found == ["first", "first", "first", "d", "x", "b"]
+    # Two branches proved the same in both directions, and were merged.
+    proofs(*lines, proved("lr", "c", "first"))
+    assert len({ledger.first_equal("lr", code) for code in ("first", "a", "b", "c")}) == 1
 
 
 @pytest.mark.parametrize(
-    "damaged", [b"<<<<<<< ours", b"{}", b"[]", b'{"models": {"lr": {"code": "b"}}}', b"\xff\xfe"]
-)
-def test_a_damaged_proof_is_named_in_one_line(tmp_path, monkeypatch, damaged):
-    file = tmp_path / "equal_code.jsonl"
-    file.write_bytes(b'{"models": {}}\n' + damaged + b"\n")
-    monkeypatch.setattr(fingerprint, "EQUAL_CODE", file)
-    fingerprint._equal_code.cache_clear()
-    try:
-        with pytest.raises(UserError, match=r"equal_code.jsonl:2: not a proof; restore it"):
-            fingerprint.first_equal("lr", "b")
-    finally:
-        fingerprint._equal_code.cache_clear()
+    "damaged",
+    [
+        "<<<<<<< ours", "{}", "[]", '{"models": {"lr": {"code": "b"}}}', "\\xff",
+        f'{{"models": {{{proved("lr", "a", "b")}}}}}',
+        f'{{{COMMITS.replace("b", "no")}, "models": {{{proved("lr", "a", "b")}}}}}',
+        f'{{{COMMITS}, "models": {{{proved("lr", "a", "b").replace("1", "0")}}}}}',
+        f'{{{COMMITS}, "models": {{{proved("lr", "a", "b").replace("runs", "run")}}}}}',
+    ],
+)  # fmt: skip
+def test_a_damaged_proof_is_named_in_one_line(proofs, damaged):
+    """Also a proof by hand, without commits or runs."""
+    proofs("")
+    with ledger.EQUAL_CODE.open("a") as file:
+        file.write(f"{damaged}\n")
+    with pytest.raises(UserError, match=r"equal_code.jsonl:2: not a proof .*; restore it"):
+        ledger.first_equal("lr", "b")

@@ -11,12 +11,11 @@ A plug-in without this line in its module, and one that is no package, is untrac
 runs count as outdated, see `runs.policy`. Code is read, never run.
 
 A change that changes no result still changes fingerprints. `verify --base` proves that the new code
-equals the earlier, see `runs.ledger`; runs of the earlier code then stay current.
+equals the earlier, see `ledger`; runs of the earlier code then stay current.
 """
 
 import ast
 import hashlib
-import json
 import re
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
@@ -24,11 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from transferbench.errors import UserError
-
 PACKAGE = Path(__file__).parent
-#: Proofs that code of models gives equal results, one a line.
-EQUAL_CODE = PACKAGE / "equal_code.jsonl"
 #: Modules without influence on results: they name, find, check, fetch and store things. A test
 #: replaces each of them by a stub.
 NOT_FINGERPRINTED = {
@@ -168,46 +163,6 @@ def _file(name: str) -> Path | None:
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     inside = ".".join(file.relative_to(PACKAGE).with_suffix("").parts)
     return file if file.is_file() and path != PACKAGE and inside not in NOT_FINGERPRINTED else None
-
-
-def first_equal(model: str, code: str) -> str:
-    """Return the fingerprint that stands for all code of a model that was proved equal to this.
-
-    The proofs are lines of EQUAL_CODE, see `restamp`. Without one, return the fingerprint itself.
-
-    Raises
-    ------
-    UserError
-        If the file of proofs is damaged.
-    """
-    return _equal_code().get((model, code), code)
-
-
-@cache
-def _equal_code() -> dict[tuple[str, str], str]:
-    """Return the first of equal fingerprints by model and fingerprint.
-
-    A proof says that two are equal, so the order of the lines does not matter but for which of them
-    is the first: branches may be merged.
-    """
-    parents: dict[tuple[str, str], str] = {}
-
-    def root(model: str, code: str) -> str:
-        while (model, code) in parents:
-            code = parents[model, code]
-        return code
-
-    lines = EQUAL_CODE.read_bytes().splitlines()
-    for number, line in enumerate(lines, start=1):
-        try:
-            for model, proved in json.loads(line)["models"].items() if line.strip() else ():
-                first, equal = root(model, proved["code"]), root(model, proved["equal"])
-                if first != equal:
-                    parents[model, equal] = first
-        except (ValueError, KeyError, TypeError, AttributeError):
-            remedy = "restore it by git checkout, or remove the line"
-            raise UserError(f"{EQUAL_CODE}:{number}: not a proof; {remedy}.") from None
-    return {(model, code): root(model, code) for model, code in parents}
 
 
 def summary(path: Path) -> str:

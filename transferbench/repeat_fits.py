@@ -1,7 +1,7 @@
 """Repeat the fits that standard input asks for; print a line of JSON for each.
 
-`restamp` runs this file with two versions of the package and compares the lines. So the file uses
-only parts of the package that rarely change. An input line is one of
+`repeats` runs this file by one or two versions of the package. So the file uses only parts of the
+package that rarely change. It ends when standard input ends, also in a fit. An input line is one of
 
     {"codes": [model, …]}                                            fingerprints by model
     {"task": …, "model": …, "params": …, "seed": …, "curve": …, "defaults": …}      a fit
@@ -11,7 +11,11 @@ A parameter that this version of the model lacks is left out if it has its defau
 
 import hashlib
 import json
+import os
+import queue
 import sys
+import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any, cast
@@ -20,7 +24,7 @@ import numpy as np
 
 import transferbench
 from transferbench import api, models, parameters
-from transferbench.errors import UserError
+from transferbench.errors import Unavailable, UserError
 from transferbench.measures import evaluate
 from transferbench.problem import Fit
 from transferbench.runs.record import Run
@@ -94,11 +98,27 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
     """Return the answer to a line; an error is {"error": its text}."""
     try:
         return codes(asked["codes"]) if "codes" in asked else repeat(asked)
-    except Exception as error:  # it becomes the answer: the caller compares it
+    except Unavailable as error:
+        return {"unavailable": error.brief}
+    except BaseException as error:  # it becomes the answer; a model may raise SystemExit
         return {"error": f"{type(error).__name__}: {error}"}
+
+
+def lines() -> Iterator[str]:
+    """Yield the lines of standard input, read by a thread that ends the process after the last."""
+    waiting = queue.SimpleQueue[str]()
+
+    def read() -> None:
+        for line in sys.stdin:
+            waiting.put(line)
+        os._exit(0)  # the caller is gone
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        yield waiting.get()
 
 
 if __name__ == "__main__":
     output, sys.stdout = sys.stdout, sys.stderr  # a model may print
-    for line in sys.stdin:
+    for line in lines():
         print(json.dumps(answer(json.loads(line))), file=output, flush=True)

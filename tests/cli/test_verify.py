@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from transferbench import experiments
+import pytest
+
+from transferbench import experiments, repeats
 from transferbench.evidence import verify
-from transferbench.runs.record import Record
+from transferbench.runs import runner
 from transferbench.settings import Settings
 
 ROOT = Path(__file__).parent.parent.parent
@@ -43,26 +45,50 @@ def test_a_difference_is_listed_with_its_run_and_measure(call, home, plain):
 
 
 def test_unavailable_runs_are_listed_and_fail_if_no_run_is_left(call, home, plain, monkeypatch):
-    from transferbench.runs import runner
+    repeat = repeats.repeat
 
     def without(*lost: str):
-        def run(cells, settings, **options):
-            done = perform([c for c in cells if c.model not in lost], settings, **options)
+        def some(runs, settings, **options):
+            found = iter(repeat([r for r in runs if r.model not in lost], settings, **options))
             return [
-                Record.of(c, "unavailable", "not installed") if c.model in lost else done.pop(0)
-                for c in cells
+                {"unavailable": "not installed"} if run.model in lost else next(found)
+                for run in runs
             ]
 
-        monkeypatch.setattr(runner, "run", run)
+        monkeypatch.setattr(repeats, "repeat", some)
         return call("verify", str(plain), "--seconds", "60")
 
-    perform = runner.run
     code, out, _ = without("kmeans")
     assert code == 0
     assert [line[0] for line in out.splitlines()[1:3]] == ["=", "–"]
     assert out.endswith("1 run made again, 6 figures compared: none differs; 1 unavailable here\n")
     code, out, _ = without("kmeans", "kernel-kmeans")
     assert (code, out.count("not installed")) == (1, 2)
+
+
+MODEL = """\
+import sys, time
+
+def fit(problem, *, how: str = "sleep"):
+    print("printed")
+    time.sleep(60) if how == "sleep" else sys.exit(0)
+"""
+
+
+@pytest.mark.slow
+def test_a_run_that_takes_too_long_or_exits_is_an_answer(home, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("slow.py").write_text(MODEL)
+    runs = [
+        runner.plan_runs("generated/transfer:documents=60", "slow.py", {"how": how}, [0])[0]
+        for how in ("sleep", "exit", "sleep")
+    ]
+    runs += runner.plan_runs("generated/transfer:documents=60", "lr", {}, [0])
+    first, second, third, last = repeats.repeat(runs, home, limit=10.0)
+    assert "took more than 10 s" in first["error"]
+    assert "SystemExit" in second["error"]
+    assert "took more than 10 s" in third["error"]
+    assert last["measures"]["target"]["accuracy"] > 0.5
 
 
 def test_nothing_quick_enough_is_an_error(call, plain):

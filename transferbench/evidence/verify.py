@@ -1,17 +1,18 @@
 """Compare committed results with the same runs made again on this machine."""
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from transferbench import experiments
+from transferbench import experiments, repeats
 from transferbench.evidence.frame import no_runs
 from transferbench.measures import SCORES
 from transferbench.messages import counted
 from transferbench.runs import store
-from transferbench.runs.record import Record
 from transferbench.settings import Settings
 
 #: Tolerance of a measure: rounding differs between processors, and may change the class of one
@@ -75,51 +76,39 @@ def committed(names: Iterable[str], settings: Settings) -> pd.DataFrame:
 
 
 def quickest(measured: pd.DataFrame, seconds: float) -> pd.DataFrame:
-    """Return the lines of each model's quickest run.
+    """Return the lines of each model's quickest run of at most so many seconds.
 
     Of models in the user's files, return every run, the quickest first, up to USER_SECONDS
     together.
-
-    Parameters
-    ----------
-    measured
-        The lines of `committed`.
-    seconds
-        The longest that a run may have taken.
     """
-    runs = measured[measured["seconds"] <= seconds].drop_duplicates(["experiment", "run"])
-    runs = runs.sort_values("seconds", kind="stable")
-    of_user = runs["model"].str.endswith(".py")
-    in_time = runs["seconds"].where(of_user, 0).cumsum() <= USER_SECONDS
-    first = runs[(of_user & in_time) | ~runs.duplicated("model")][["experiment", "run"]]
-    return measured.merge(first, on=["experiment", "run"]).sort_values("model", kind="stable")
+    keys = ["experiment", "run"]
+    runs = measured[[*keys, "model", "seconds"]].drop_duplicates(keys).itertuples()
+
+    def traits(row: Any) -> set[str]:
+        return {f"{row.run}" if row.model.endswith(".py") else row.model}
+
+    chosen, _ = repeats.choose(runs, traits, seconds)
+    users = itertools.accumulate(row.seconds * row.model.endswith(".py") for row in chosen)
+    first = [row for row, together in zip(chosen, users, strict=True) if together <= USER_SECONDS]
+    rows = pd.DataFrame([(row.experiment, row.run) for row in first], columns=keys)
+    return measured.merge(rows, on=keys).sort_values("model", kind="stable")
 
 
-def compare(measured: pd.DataFrame, records: Sequence[Record]) -> pd.DataFrame:
-    """Compare committed values with those of repeated runs.
+def compare(measured: pd.DataFrame, answers: Sequence[repeats.Answer]) -> pd.DataFrame:
+    """Compare committed values with the answers of the repeated runs, in the order of the lines.
 
-    Parameters
-    ----------
-    measured
-        Lines of `committed`.
-    records
-        The new record of each run, in the order of the lines.
-
-    Returns
-    -------
-    DataFrame
-        The lines with these columns added: status and reason of the run, now (the new value, NaN
-        if the run did not finish), distance (from the committed value, in jitters) and same (True
-        if the distance is at most 1).
+    The columns status and reason of the run, now (the new value, NaN if there is none), distance
+    (from the committed value, in jitters) and same (True if the distance is at most 1) are added.
     """
-    by_run = dict(zip(measured["run"].unique(), records, strict=True))
+    by_run = dict(zip(measured["run"].unique(), answers, strict=True))
     again = [by_run[run] for run in measured["run"]]
     keys = zip(again, measured["domain"], measured["measure"], strict=True)
     compared = measured.assign(
-        status=[record.status for record in again],
-        reason=[record.reason for record in again],
-        now=[r.metrics.get(domain, {}).get(name, math.nan) for r, domain, name in keys],
-    )
+        status=["done" if "measures" in a else "unavailable" if "unavailable" in a else "failed"
+                for a in again],
+        reason=[answer.get("unavailable") or answer.get("error", "") for answer in again],
+        now=[a.get("measures", {}).get(domain, {}).get(name, math.nan) for a, domain, name in keys],
+    )  # fmt: skip
     compared["distance"] = (compared["now"] - compared["committed"]).abs() / compared["jitter"]
     compared["same"] = compared["distance"] <= 1
     return compared

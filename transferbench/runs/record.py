@@ -23,7 +23,8 @@ from transferbench.artefacts import Folder
 from transferbench.core.device import Device
 from transferbench.data.facts import Facts, same_values
 from transferbench.errors import Doubt
-from transferbench.fingerprint import PACKAGE, fingerprint, first_equal
+from transferbench.fingerprint import PACKAGE, fingerprint
+from transferbench.ledger import first_equal
 from transferbench.messages import printable
 from transferbench.parameters import Positive
 from transferbench.tasks import BuiltTask, Task
