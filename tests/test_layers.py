@@ -15,7 +15,8 @@ SMALL = {
     "errors": set(),
     "messages": {"errors"},
     "problem": set(),
-    "fingerprint": {"errors"},
+    "fingerprint": set(),
+    "ledger": {"errors"},
     "plugins": {"messages"},
     "files": {"errors"},
     "strict_yaml": {"errors", "files"},
@@ -38,12 +39,13 @@ PARTS = {
     "baselines": {"core", "data", "datasets", "models"},
     "runs": {"core", "models", "data", "datasets", "tasks"},
     "experiments": {"models", "datasets", "tasks", "runs"},
-    "evidence": {"models", "datasets", "runs", "experiments"},
+    "repeats": {"models", "tasks", "runs"},
+    "restamp": {"models", "runs", "repeats"},
+    "evidence": {"models", "datasets", "runs", "experiments", "repeats"},
     # What the command line and Python users call.
     "api": {"models", "tasks", "runs", "experiments", "evidence"},
-    "citing": {"models", "data", "datasets", "tasks", "experiments"},
-    "restamp": {"models", "runs"},
     "repeat_fits": {"models", "runs", "api"},
+    "citing": {"models", "data", "datasets", "tasks", "experiments"},
     "bundle": {"runs", "experiments", "evidence", "citing"},
 }
 #: The wing: what serves only a user's own documents. Nothing above imports it, and the rest works
