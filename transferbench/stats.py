@@ -537,3 +537,32 @@ def accuracy_interval(right: float, m: int, rest: int) -> tuple[float, float]:
     else:
         low, high = betabinom.ppf(ends, max(rest, 1), a, b) / max(rest, 1)
     return float(low), float(high)
+
+
+#: Samples of corpora for an interval.
+DRAWS = 10_000
+
+
+def bootstrap_interval(by_corpus: pd.Series) -> pd.Series:
+    """Return the 95 per cent bootstrap interval of the mean over corpora.
+
+    Its ends are percentiles of the means of as many corpora, drawn with replacement, so they are
+    never outside the range of the values. For few corpora the interval is too narrow.
+
+    Parameters
+    ----------
+    by_corpus
+        A value for each corpus, or NaN.
+
+    Returns
+    -------
+    Series
+        `low` and `high`; NaN for fewer than three values.
+    """
+    import pandas as pd
+
+    values = by_corpus.dropna().to_numpy()
+    if len(values) < 3:
+        return pd.Series({"low": math.nan, "high": math.nan})
+    means = np.random.default_rng(0).choice(values, (DRAWS, len(values))).mean(axis=1)
+    return pd.Series(np.percentile(means, [2.5, 97.5]), ["low", "high"])

@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 
 from transferbench import experiments
-from transferbench.evidence import statistics
+from transferbench.evidence import pages, statistics
 from transferbench.evidence.summary import NAMES
 
 PAPERS = ROOT / "docs" / "papers"
@@ -21,7 +21,7 @@ def test_the_page_of_a_paper_has_its_experiments(paper):
     linked = set(re.findall(r"\]\(\.\./\.\./results/([\w-]+)/\w+\.md\)", text))
     own = {name for name in experiments.names() if name.startswith(f"{paper}-")}
     assert own <= linked
-    assert f"](../{statistics.NAME}.md)" in text
+    assert f"](../{pages.STATISTICS}.md)" in text
     title = experiments.load(min(own)).spec.paper.title
     for name in linked & set(experiments.names()):
         spec = experiments.load(name).spec

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import bootstrap
 from small_experiment import HEAD
 
-from transferbench import experiments
+from transferbench import experiments, stats
 from transferbench.evidence import pages, regret
 from transferbench.evidence.frame import observations, summarise
 from transferbench.runs.record import Record
@@ -127,7 +127,7 @@ def test_the_interval_is_a_bootstrap_over_the_corpora():
     values = pd.Series([1.0, 4.0, 2.0, 8.0, 5.0, 7.0, math.nan])
     options = {"method": "percentile", "n_resamples": 20_000}
     scipys = bootstrap((values.dropna(),), np.mean, **options).confidence_interval
-    assert list(regret.interval(values)) == pytest.approx(list(scipys), abs=0.1)
+    assert list(stats.bootstrap_interval(values)) == pytest.approx(list(scipys), abs=0.1)
     three = TEXT.replace("comp-vs-sci, group: A}", "comp-vs-sci, group: C}")
     found = line(regret.summary(*cells(text=three)), "consensus")
     assert (found["low"], found["high"]) == (pytest.approx(-5), pytest.approx(10))

@@ -7,7 +7,7 @@ from conftest import ROOT
 
 from transferbench.evidence import pages, statistics
 
-FOLDER = ROOT / "results" / statistics.NAME
+FOLDER = ROOT / "results" / pages.STATISTICS
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,6 @@ def test_a_figure_is_compared_to_the_printed_decimals(printed, ours, verdict):
 
 
 def test_a_command_writes_the_pages(call, home):
-    assert call("tables", statistics.NAME)[0] == 0
-    for folder in (home.results / statistics.NAME, FOLDER):  # the written and the committed pages
+    assert call("tables", pages.STATISTICS)[0] == 0
+    for folder in (home.results / pages.STATISTICS, FOLDER):  # the written and the committed pages
         assert pages.changed_files(folder, statistics.render()) == []

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import click
-from annotated_types import Ge, Lt
+from annotated_types import Ge, Le, Lt
 
 from transferbench import experiments
 from transferbench.errors import UserError
@@ -79,6 +79,8 @@ def _number_of_jobs(_: click.Context, __: click.Parameter, jobs: int | Literal["
     return cores() if jobs == "auto" else jobs
 
 
+#: Type of an option that is a number of repeats.
+REPEATS = Checked(Annotated[int, Ge(1), Le(1000)])
 #: The option of a command that performs several runs.
 JOBS: dict[str, Any] = {
     "type": Checked(Count | Literal["auto"], "N | auto"), "default": 1, "show_default": True,

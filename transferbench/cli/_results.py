@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from transferbench import experiments
-from transferbench.cli._options import have_run
-from transferbench.cli._runs import REPEATS
+from transferbench.cli._options import REPEATS, have_run
 from transferbench.cli._terminal import say
 from transferbench.errors import UserError
 from transferbench.settings import Settings

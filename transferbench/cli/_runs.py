@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 Rerun = Literal["missing", "outdated", "all"]
 #: As `core.device.Device`, without importing it.
 Device = Literal["cpu", "cuda"]
-REPEATS = Checked(Annotated[int, Ge(1), Le(1000)])
 SEEDS = Checked(tuple[Seed, ...], "seeds")
 seconds = Checked(Positive, "seconds")
 #: Number of runs that fail in the same way and are printed.

@@ -14,7 +14,7 @@ from transferbench.cli._comparison import (
     print_shares,
     print_warnings,
 )
-from transferbench.cli._runs import REPEATS
+from transferbench.cli._options import REPEATS
 from transferbench.cli._terminal import echo, echo_json, echo_sentences, echo_table
 from transferbench.cli._user import UserData, user_data
 

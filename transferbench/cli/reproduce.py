@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from transferbench.cli._options import several_experiments
-from transferbench.cli._runs import REPEATS, Execution, execution_options
+from transferbench.cli._options import REPEATS, several_experiments
+from transferbench.cli._runs import Execution, execution_options
 from transferbench.cli._terminal import echo, echo_table, say
 from transferbench.messages import counted, duration
 from transferbench.settings import Settings

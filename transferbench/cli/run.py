@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from transferbench import models
-from transferbench.cli._options import completing, model_names, parameter_options, task, task_names
-from transferbench.cli._runs import REPEATS, SEEDS, Execution, execution_options
+from transferbench.cli._options import (
+    REPEATS,
+    completing,
+    model_names,
+    parameter_options,
+    task,
+    task_names,
+)
+from transferbench.cli._runs import SEEDS, Execution, execution_options
 from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
 

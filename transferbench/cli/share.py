@@ -26,7 +26,7 @@ def command(settings: Settings, experiment: str, out: Path | None) -> None:
     from transferbench import bundle, experiments, tasks
     from transferbench.errors import UserError
     from transferbench.files import writing
-    from transferbench.runs import runner, store
+    from transferbench.runs import policy, store
 
     if out and out.suffix != ".zip":  # it would replace results, or the experiment
         raise UserError(f"{out}: expected a name that ends in .zip.")
@@ -35,7 +35,7 @@ def command(settings: Settings, experiment: str, out: Path | None) -> None:
     records = store.read(results / file.name / store.NAME)
     path = out or Path(f"{file.name}.zip")
     packed = bundle.pack(file, results, records, path.name)
-    for sentence in runner.outdated(file.added_runs, records, settings):
+    for sentence in policy.outdated(file.added_runs, records, settings):
         echo(f"warning: {file.name}: {sentence}.", err=True)
     used = {run.task.built for run in file.added_runs}
     if missing := sorted({tasks.users_path(task, settings) for task in used} - {""}):

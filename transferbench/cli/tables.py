@@ -47,9 +47,9 @@ def command(
     """
     from transferbench import experiments
     from transferbench.errors import SeveralErrors, UserError
-    from transferbench.evidence import audit, pages, statistics, summary
+    from transferbench.evidence import pages
     from transferbench.evidence.frame import no_runs
-    from transferbench.runs import runner, store
+    from transferbench.runs import policy, store
 
     if shown and form != "latex":
         raise UserError("--cells is for --format latex; give both, or leave out --cells.")
@@ -63,11 +63,11 @@ def command(
         records = store.read(results / file.name / store.NAME)
         evidence = pages.Evidence.from_records(file, records, results)
         echo(evidence.main_text(form, ours_only=shown == "ours").rstrip("\n"))
-        for sentence in [*evidence.outdated, *runner.outdated(file.added_runs, records, settings)]:
+        for sentence in [*evidence.outdated, *policy.outdated(file.added_runs, records, settings)]:
             echo(f"warning: {file.name}: {sentence}.", err=True)
         return 0
-    everything = not (names or repeats) and (settings.results / statistics.NAME).is_dir()
-    found = with_runs(settings, names, repeats) + [(settings, statistics.NAME)] * everything
+    everything = not (names or repeats) and (settings.results / pages.STATISTICS).is_dir()
+    found = with_runs(settings, names, repeats) + [(settings, pages.STATISTICS)] * everything
     if not found:
         raise no_runs(settings.results)
     use = pages.changed_files if check else pages.write_files
@@ -84,7 +84,9 @@ def command(
 
     for each, name in found:
         try:
-            if name == statistics.NAME:
+            if name == pages.STATISTICS:
+                from transferbench.evidence import statistics
+
                 report(use(each.results / name, statistics.render()))
                 continue
             file = experiments.load(name, each.results)
@@ -95,7 +97,7 @@ def command(
                 known[name] = evidence
             # Pictures are not compared: their bytes change with the version of the drawing library.
             report(use(folder, evidence.texts()) if check else evidence.write(folder))
-            now = runner.outdated(file.added_runs, records, settings)
+            now = policy.outdated(file.added_runs, records, settings)
             words = shlex.join([name, *file.arguments[1:]])
             for sentence in [*evidence.outdated, *now]:
                 remedy = f"`transferbench reproduce {words}` makes them again"
@@ -103,10 +105,14 @@ def command(
                 outdated += 1
         except UserError as error:  # the other experiments are still written
             errors.append(error)
-    if everything and not errors and (texts := summary.texts(settings.results, known)):
+    if everything and not errors:
+        from transferbench.evidence import audit, summary
+
+        texts = summary.texts(settings.results, known)
         cells = {name: evidence.cells for name, evidence in known.items()}
-        report(use(settings.results, texts | {"audit.md": audit.page(cells)}))
-        report([] if check else summary.draw(settings.results, known))
+        if texts:
+            report(use(settings.results, texts | {"audit.md": audit.page(cells)}))
+            report([] if check else summary.draw(settings.results, known))
     for path in changed:
         echo(f"{path}: not what its runs yield; run `transferbench tables`.", err=True)
     if errors:

@@ -20,7 +20,6 @@ from transferbench import experiments
 from transferbench.evidence import figures
 from transferbench.evidence.frame import Cell, table_columns, to_frame
 from transferbench.evidence.page import Page, Picture, Table, TableRow, Value, words
-from transferbench.evidence.regret import interval
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import MATTERS
 from transferbench.measures import LOWER_IS_BETTER, significant
@@ -53,7 +52,7 @@ class Board:
         - seconds: geometric mean of the times of its runs, as measured when they were made.
         - front: True if it finished all rows, and no faster such method has a smaller regret.
         - rows: number of rows with a finished run; means are over these.
-        - rank_low, rank_high, regret_low, regret_high: intervals, see `regret.interval`.
+        - rank_low, rank_high, regret_low, regret_high: intervals, see `stats.bootstrap_interval`.
     corpora
         Numbers of rows by corpus.
     added
@@ -126,10 +125,10 @@ def from_cells(experiment: Experiment, cells: Sequence[Cell]) -> Board:
         {
             "model": {method: columns[method].model for method in values},
             "rank": rank.mean(),
-            **rank.apply(interval).T.add_prefix("rank_"),
+            **rank.apply(bootstrap_interval).T.add_prefix("rank_"),
             "mean": values.groupby(corpus).mean().mean(),
             "regret": regret.mean(),
-            **regret.apply(interval).T.add_prefix("regret_"),
+            **regret.apply(bootstrap_interval).T.add_prefix("regret_"),
             "worst": regrets.max(),
             "worst_row": regrets.dropna(axis=1, how="all").idxmax(),
             "wins": (ahead >= matters).sum(),

@@ -16,9 +16,8 @@ import pandas as pd
 from transferbench.errors import UserError
 from transferbench.evidence import figures
 from transferbench.evidence.frame import Cell
-from transferbench.evidence.regret import interval
 from transferbench.experiments.experiment import Experiment
-from transferbench.stats import accuracy_interval
+from transferbench.stats import accuracy_interval, bootstrap_interval
 
 #: The picture, in the folder of the experiment.
 PICTURE = "labels.svg"
@@ -211,7 +210,7 @@ def _difference(lines: pd.DataFrame) -> str:
 def _mean(lines: pd.DataFrame, column: str, sign: str = "") -> str:
     """Return the mean of a column over the corpora, and its interval."""
     means = lines.groupby("corpus")[column].mean()
-    low, high = interval(means)
+    low, high = bootstrap_interval(means)
     ends = "" if pd.isna(low) else f" [{low:.1f}, {high:.1f}]"
     return f"{means.mean():{sign}.1f}{ends}"
 
@@ -262,7 +261,7 @@ def curves(experiment: Experiment, table: pd.DataFrame) -> pd.DataFrame:
         ["method", "labels"], sort=False
     ):
         means = part.groupby("corpus")["accuracy"].mean()
-        low, high = interval(means)
+        low, high = bootstrap_interval(means)
         lines.append([method, m, means.mean(), low, high, len(full)])
     return pd.DataFrame(lines, columns=["method", "labels", "mean", "low", "high", "tasks"])
 

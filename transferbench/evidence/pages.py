@@ -12,7 +12,7 @@ from typing import Any, Self
 import pandas as pd
 
 from transferbench import experiments
-from transferbench.evidence import boards, claims, figures, labels, pictures, regret, tables
+from transferbench.evidence import boards, claims, figures, labels, pictures, tables
 from transferbench.evidence.boards import Board
 from transferbench.evidence.frame import (
     Cell,
@@ -39,6 +39,9 @@ from transferbench.files import write_text
 from transferbench.measures import decimals
 from transferbench.messages import no_formula
 from transferbench.runs import store
+
+#: Folder of the statistics of all datasets, see `statistics`.
+STATISTICS = "data-statistics"
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,8 @@ class Evidence:
     @cached_property
     def regrets(self) -> pd.DataFrame:
         """Regrets of an experiment with the key `regret`, see `regret.summary`."""
+        from transferbench.evidence import regret
+
         return regret.summary(self.experiment, self.cells)
 
     @cached_property
@@ -307,6 +312,8 @@ class Evidence:
         return Page(name, "claims and what our runs show", sections, links)
 
     def _regret(self) -> Page:
+        from transferbench.evidence import regret
+
         blocks: list[Block] = [words("regret", self.experiment.spec)]
         for title, heads, lines in regret.grids(self.experiment, self.regrets):
             rows: list[TableRow] = [[label, *map(_regret_cell, line)] for label, line in lines]

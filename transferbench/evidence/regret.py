@@ -5,22 +5,19 @@ each the mean over the seeds. Columns that combine methods are judged, but are n
 best, so their regret can be negative. See `schema.RegretSpec`.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from transferbench.evidence.frame import Cell, to_frame
 from transferbench.evidence.thresholds import ADVISED, ANY, MIN_EVIDENCE, WEAK_AGREEMENT, WIDE
 from transferbench.experiments.experiment import Experiment
+from transferbench.stats import bootstrap_interval
 
 #: The combined column that is best on the other corpora.
 ELSEWHERE = "chosen on the other corpora"
-#: Samples of corpora for an interval.
-DRAWS = 10_000
 
 
 def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
@@ -47,7 +44,7 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
         - strategy, and a column for each variant.
         - tasks, corpora: numbers of rows and of their corpora.
         - mean: mean of the corpora's mean regrets, which weigh equally.
-        - low, high: its interval, see `interval`.
+        - low, high: its interval, see `stats.bootstrap_interval`.
         - worst, worst_row: the largest regret of a row, and the row.
         - a column with the mean regret on each corpus.
     """
@@ -82,7 +79,7 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
                 {"strategy": strategy}
                 | combination
                 | {"tasks": len(chosen), "corpora": len(by_corpus), "mean": by_corpus.mean()}
-                | dict(interval(by_corpus))
+                | dict(bootstrap_interval(by_corpus))
                 | {"worst": of_strategy.max(), "worst_row": of_strategy.idxmax()}
                 | by_corpus.to_dict()
             )
@@ -140,7 +137,7 @@ def by_warning(
         lines: list[dict[str, float] | None] = []
         for part in (regrets[table[warning]], regrets[~table[warning]]):
             by_corpus = part.groupby(corpus[part.index], sort=False).mean()
-            ends = dict(interval(by_corpus))
+            ends = dict(bootstrap_interval(by_corpus))
             numbers = {"tasks": len(part), "mean": by_corpus.mean(), **ends, "worst": part.max()}
             lines.append(numbers if len(part) else None)
         yield str(warning), lines
@@ -224,26 +221,3 @@ def _is_small(documents: str, experiment: Experiment, row: str) -> bool:
     """
     number = int(documents) if documents.isdecimal() else experiment.least_documents(row)
     return number is not None and number < MIN_EVIDENCE
-
-
-def interval(by_corpus: pd.Series) -> pd.Series:
-    """Return the 95 per cent bootstrap interval of the mean over corpora.
-
-    Its ends are percentiles of the means of as many corpora, drawn with replacement, so they are
-    never outside the range of the values. For few corpora the interval is too narrow.
-
-    Parameters
-    ----------
-    by_corpus
-        A value for each corpus, or NaN.
-
-    Returns
-    -------
-    Series
-        `low` and `high`; NaN for fewer than three values.
-    """
-    values = by_corpus.dropna().to_numpy()
-    if len(values) < 3:
-        return pd.Series({"low": math.nan, "high": math.nan})
-    means = np.random.default_rng(0).choice(values, (DRAWS, len(values))).mean(axis=1)
-    return pd.Series(np.percentile(means, [2.5, 97.5]), ["low", "high"])

@@ -11,7 +11,6 @@ from transferbench.datasets import newsgroups
 from transferbench.evidence import pages
 from transferbench.evidence.page import Block, Page, Section, Table, markdown, words
 
-NAME = "data-statistics"
 PAPERS = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "MTC", "himls": "HiMLS"}
 
 
@@ -91,7 +90,7 @@ def judge(printed: str, ours: float | str) -> str:
 
 def render() -> dict[str, str]:
     """Return table.csv and table.md by name."""
-    path = settings.experiments_dir() / "statistics" / f"{NAME}.yaml"
+    path = settings.experiments_dir() / "statistics" / f"{pages.STATISTICS}.yaml"
     content = strict_yaml.load(path)[0]
     compared = [comparison for row in content["rows"] for comparison in comparisons(row)]
     counts = Counter(comparison["verdict"] for comparison in compared)
@@ -105,5 +104,5 @@ def render() -> dict[str, str]:
             if row["paper"] == paper and "note" in row
         ]
         blocks.append(Section(title, [Table(title, heads, rows), notes]))
-    page = Page(NAME, content["title"], blocks, {"All numbers": "table.csv"})
+    page = Page(pages.STATISTICS, content["title"], blocks, {"All numbers": "table.csv"})
     return {"table.csv": pages.to_csv(pd.DataFrame(compared)), "table.md": markdown(page)}

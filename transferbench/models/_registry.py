@@ -53,17 +53,26 @@ class Model:
 
 
 @cache
+def of_package() -> dict[str, Model]:
+    """Return our models by name, which is that of the file, with hyphens."""
+    return {
+        (name := file.stem.replace("_", "-")): Model(
+            name, family, f"{PACKAGE}.{family}.{file.stem}", file
+        )
+        for family in FAMILIES
+        for file in sorted((FOLDER / family).glob("[!_]*.py"))
+    }
+
+
+@cache
 def registry() -> dict[str, Model]:
     """Return every model by name, without importing any model.
 
-    The name is that of the file, with hyphens. If the file of a plug-in cannot be found or parsed,
-    the plug-in is left out, with a warning.
+    If the file of a plug-in cannot be found or parsed, the plug-in is left out, with a warning.
     """
     models: dict[str, Model] = {}
     for family in FAMILIES:
-        for file in sorted((FOLDER / family).glob("[!_]*.py")):
-            name = file.stem.replace("_", "-")
-            models[name] = Model(name, family, f"{PACKAGE}.{family}.{file.stem}", file)
+        models |= {name: model for name, model in of_package().items() if model.family == family}
         for point in plugins.points().select(group=f"{PACKAGE}.{family}"):
             with plugins.left_out_if_broken(point.name):
                 path = plugins.origin(point)
@@ -87,6 +96,8 @@ def get(name: str) -> Model:
         return Model(name, family[1] if family else "transfer", "", Path(name))  # type: ignore[arg-type]
     if ":" in name:
         return Model(name, "transfer", "", FOLDER / "external.py")
+    if name in of_package():
+        return of_package()[name]
     if name not in registry():
         raise unknown("model", name, registry(), "See `transferbench list models`.")
     return registry()[name]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from transferbench import models, tasks
+from transferbench.errors import UserError
 from transferbench.fingerprint import untraced
 
 if TYPE_CHECKING:
     from transferbench.data.facts import Facts
-    from transferbench.runs.record import Record, Run
+    from transferbench.runs.record import Identity, Record, Run
+    from transferbench.settings import Settings
     from transferbench.tasks import Task
 
 #: Which runs to perform: those without a finished record, also those that `decide` finds outdated,
@@ -30,6 +34,8 @@ REASONS: dict[Reason, str] = {
     "untracked code": "to run: its code is in a file of yours and may have changed",
     "other data": "to run: its data have changed",
 }
+#: What is earlier in a run, by the reason to make it again.
+EARLIER: dict[Reason, str] = {"other code": "code", "other data": "data"}
 #: Reasons to make a finished run again.
 OUTDATED: set[Reason] = {"other code", "untracked code", "other data"}
 
@@ -162,3 +168,44 @@ def has_untracked_code(model: str) -> bool:
     if model.endswith(".py") or (":" in model and not model.startswith("sklearn.")):
         return True
     return bool(untraced(models.get(model).path))
+
+
+def present(task: Task, settings: Settings) -> tuple[Facts | None, str]:
+    """Return the facts of a task if it is built, and the digest of the user's files it is from."""
+    with suppress(OSError, ValueError):  # it is not built, or its file is damaged
+        name = task.built_name(settings)
+        facts = tasks.read_facts(settings.data / "built" / name, name)
+        return facts, facts.files_key
+    return None, tasks.users_files_key(task, settings)
+
+
+def outdated(
+    runs: Sequence[Run], records: Mapping[Identity, Record], settings: Settings
+) -> list[str]:
+    """Return a sentence for each reason why finished runs are not of the present data or code.
+
+    Data are compared if they are the user's; those of other tasks are checked whenever they are
+    built. A model whose file is not here counts as unchanged.
+    """
+
+    @cache
+    def of_user(task: Task) -> tuple[Facts | None, str]:
+        return present(task, settings) if tasks.users_path(task, settings) else (None, "")
+
+    found: Counter[Reason] = Counter()
+    known: dict[tuple[Any, ...], Reason] = {}
+    for run in runs:
+        record = records.get(run.identity)
+        if record and record.done:
+            origin = run.task, run.model, record.code, record.data, record.values, record.files
+            if origin not in known:
+                known[origin] = ""
+                with suppress(UserError):
+                    facts, files = of_user(run.task.built)
+                    known[origin] = decide(run, record, facts, "outdated", files=files)
+            found[known[origin]] += 1
+    return [
+        f"outdated: {found[reason]} of {len(runs)} runs are of earlier {what}"
+        for reason, what in EARLIER.items()
+        if found[reason]
+    ]

@@ -1,9 +1,8 @@
 """Turn runs into records: reuse finished records, perform other runs, write each when it ends."""
 
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -11,20 +10,15 @@ from typing import Any
 from transferbench import models, parameters, tasks
 from transferbench.artefacts import open_folder
 from transferbench.core import device
-from transferbench.data.facts import Facts
 from transferbench.errors import Unavailable, UserError, brief
-from transferbench.runs import cluster as clusters
 from transferbench.runs import policy, pool
 from transferbench.runs.policy import Reason, Rerun
 from transferbench.runs.process import block_interrupts
 from transferbench.runs.progress import ProgressBar
-from transferbench.runs.record import Identity, Job, Limits, Record, Run
+from transferbench.runs.record import Job, Limits, Record, Run
 from transferbench.runs.store import Store, latest
 from transferbench.settings import Settings
 from transferbench.tasks import BuiltTask, Task
-
-#: What is earlier in a run, by the reason to make it again.
-EARLIER: dict[Reason, str] = {"other code": "code", "other data": "data"}
 
 
 def plan_runs(task: str, model: str, given: dict[str, Any], seeds: Iterable[int]) -> list[Run]:
@@ -148,7 +142,11 @@ def run(
             device.check(name)
         for path in {file_of(job.run) for job in jobs}:
             store.check_writable(path)
-        engine = clusters.engine(cluster) if cluster else pool.local(n_jobs)
+        engine = pool.local(n_jobs)
+        if cluster:
+            from transferbench.runs import cluster as clusters
+
+            engine = clusters.engine(cluster)
         with closing(pool.run_jobs(jobs, engine, bar.update)) as ended:
             for run, record in ended if jobs else ():
                 with block_interrupts():
@@ -156,15 +154,6 @@ def run(
                 bar.end(run)
                 add(run, record)
     return [records[run] for run in runs]
-
-
-def _present(task: Task, settings: Settings) -> tuple[Facts | None, str]:
-    """Return the facts of a task if it is built, and the digest of the user's files it is from."""
-    with suppress(OSError, ValueError):  # it is not built, or its file is damaged
-        name = task.built_name(settings)
-        facts = tasks.read_facts(settings.data / "built" / name, name)
-        return facts, facts.files_key
-    return None, tasks.users_files_key(task, settings)
 
 
 def reasons(
@@ -175,7 +164,7 @@ def reasons(
     rerun: Rerun = "outdated",
 ) -> list[Reason]:
     """Return why `run` would perform each run, "" if it would not; nothing is run or built."""
-    present = cache(partial(_present, settings=settings))
+    present = cache(partial(policy.present, settings=settings))
     found = []
     for run in runs:
         facts, files = present(run.task.built)
@@ -183,35 +172,3 @@ def reasons(
         reason = policy.decide(run, record, facts, rerun, published=published, files=files)
         found.append(reason)
     return found
-
-
-def outdated(
-    runs: Sequence[Run], records: Mapping[Identity, Record], settings: Settings
-) -> list[str]:
-    """Return a sentence for each reason why finished runs are not of the present data or code.
-
-    Data are compared if they are the user's; those of other tasks are checked whenever they are
-    built. A model whose file is not here counts as unchanged.
-    """
-
-    @cache
-    def present(task: Task) -> tuple[Facts | None, str]:
-        return _present(task, settings) if tasks.users_path(task, settings) else (None, "")
-
-    found: Counter[Reason] = Counter()
-    known: dict[tuple[Any, ...], Reason] = {}
-    for run in runs:
-        record = records.get(run.identity)
-        if record and record.done:
-            origin = run.task, run.model, record.code, record.data, record.values, record.files
-            if origin not in known:
-                known[origin] = ""
-                with suppress(UserError):
-                    facts, files = present(run.task.built)
-                    known[origin] = policy.decide(run, record, facts, "outdated", files=files)
-            found[known[origin]] += 1
-    return [
-        f"outdated: {found[reason]} of {len(runs)} runs are of earlier {what}"
-        for reason, what in EARLIER.items()
-        if found[reason]
-    ]
