@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
+from queue import SimpleQueue
 from types import SimpleNamespace
 
 import pytest
@@ -80,7 +81,7 @@ def scheduler(elsewhere):
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=2, processes=False, protocol="tcp",
-        host="127.0.0.1", dashboard_address=None,
+        host="127.0.0.1", dashboard_address=":0",
     ) as here:  # fmt: skip
         yield here.scheduler_address
 
@@ -96,6 +97,13 @@ def test_a_cluster_gives_the_lines_of_this_machine(call, home, quick, scheduler,
     sent = list((elsewhere / "built" / "generated").glob("*.task"))
     assert len(sent) == 2, "each task is sent"
     assert (elsewhere / "artefacts").is_dir(), "runs of a worker share artefacts"
+
+
+def test_progress_comes_from_the_worker(scheduler, job):
+    seen = []
+    ((run, record),) = pool.run_jobs([job], cluster.engine(scheduler), lambda *it: seen.append(it))
+    assert (run, record.status) == (job.run, "done")
+    assert (run, 0, 1) in seen
 
 
 def test_a_model_that_refuses_has_failed_runs(call, home, scheduler, tmp_path):
@@ -474,11 +482,17 @@ def test_a_lost_scheduler_is_one_line_and_finished_runs_stay(start_dask, tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("who", ["caller", "scheduler"])
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
-def test_runs_end_when_the_caller_or_the_scheduler_is_killed_or_stopped(
-    start_dask, tmp_path, who, how
-):
+@pytest.mark.parametrize(
+    ("who", "how"),
+    [
+        ("caller", signal.SIGINT),
+        ("caller", signal.SIGKILL),
+        ("caller", signal.SIGSTOP),
+        ("scheduler", signal.SIGKILL),
+        ("scheduler", signal.SIGSTOP),
+    ],
+)
+def test_runs_end_with_the_caller_or_the_scheduler(start_dask, tmp_path, who, how):
     psutil = pytest.importorskip("psutil")
     dask, caller = start_dask(), Caller(tmp_path, 600)
     process = caller.start("--cluster", dask.address)
@@ -492,6 +506,17 @@ def test_runs_end_when_the_caller_or_the_scheduler_is_killed_or_stopped(
     caller.wait_for(lambda: not set(running) & set(runs_of_workers(tmp_path)), 60)
     process.kill()
     process.communicate()
+
+
+@pytest.mark.slow
+def test_a_file_for_a_scheduler_that_is_stopped_is_not_waited_for(start_dask, job, monkeypatch):
+    monkeypatch.setattr(cluster, "PERIOD", 0.5)
+    monkeypatch.setattr(cluster, "SILENCE", 2.0)
+    dask = start_dask(workers=1)
+    with cluster.engine(dask.address)(SimpleQueue()) as submit:
+        dask.scheduler.send_signal(signal.SIGSTOP)
+        with pytest.raises((OSError, RuntimeError)):
+            submit(job)
 
 
 @pytest.mark.slow

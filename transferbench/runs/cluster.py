@@ -226,7 +226,8 @@ class _Batch:
 
     def _on_silence(self, watch: Any) -> None:
         if not watch.cancelled():
-            self._inbox.put(lost(ConnectionError("the scheduler does not answer")))
+            self._inbox.put(lost("the scheduler does not answer"))
+            self._client.loop.add_callback(self._client.rpc.close)  # nothing waits for it
 
 
 def _record(remote: Any, job: Job, code: str, versions: str, where: str) -> Record | None:
@@ -241,12 +242,12 @@ def _record(remote: Any, job: Job, code: str, versions: str, where: str) -> Reco
     except FutureCancelledError as error:
         if error.reason != "scheduler-connection-lost":
             return None  # the only worker that had the file was lost
-        raise lost(ConnectionError("the scheduler closed the connection")) from None
+        raise lost("no connection to the scheduler") from None
     except BaseException as error:
         if isinstance(error, ImportError | AttributeError) or "deserializ" in str(error):
             why = f"a worker cannot load transferbench ({reason(error.__cause__ or error)})"
             raise UserError(f"{why}; install the same version there.") from error
-        raise lost(error) from error
+        raise lost(reason(error)) from error
     fault = "no record"
     match answer:
         case ("gone", ""):
@@ -292,7 +293,7 @@ def _connected(address: str) -> Iterator[Any]:
             "the library distributed is not installed", "pip install 'transferbench[cluster]'"
         ) from None
     for name in logging.root.manager.loggerDict:  # what is lost is one line here
-        if name.startswith("distributed"):
+        if name.startswith(("distributed", "tornado", "asyncio")):
             logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         client: Any = Client(address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
@@ -316,14 +317,10 @@ def _connected(address: str) -> Iterator[Any]:
 
 def _is_safe(address: str) -> bool:
     """Return True if a scheduler is on this machine or uses TLS."""
-    from distributed.comm.addressing import (
-        get_address_host,
-        get_local_address_for,
-        resolve_address,
-    )
+    from distributed.comm import addressing
 
     if address.startswith(("tls://", "wss://")):
         return True
-    address = resolve_address(address)
-    host, own = get_address_host(address), get_local_address_for(address)
+    address = addressing.resolve_address(address)
+    host, own = addressing.get_address_host(address), addressing.get_local_address_for(address)
     return ipaddress.ip_address(host).is_loopback or own.endswith((f"/{host}", f"/[{host}]"))

@@ -30,8 +30,8 @@ PAUSE = 0.1
 #: File descriptors that are free again after the runs: multiprocessing, which loses some if it runs
 #: out of them, needs two to delete its temporary folder at exit.
 SPARE_DESCRIPTORS = 4
-#: How often a run is started whose supervisor ended without a record.
-MAX_TRIES = 3
+#: How often a run is started, at first and again, whose supervisor ends without a record.
+MAX_TRIES = 4
 
 #: Progress of a run, (run, iteration, planned); a future that has ended; a warning; or the end of
 #: the engine.
@@ -73,7 +73,7 @@ def run_jobs(
             try:
                 future = submit(job)
             except (RuntimeError, OSError) as error:  # it is shut down, or its cluster is lost
-                raise lost(error) from error
+                raise lost(reason(error)) from error
             waiting[future] = job, tries
             future.add_done_callback(inbox.put)
 
@@ -108,14 +108,13 @@ def _result(future: Future[Record | None]) -> Record | None:
     try:
         return future.result()
     except (CancelledError, BrokenExecutor, SystemExit) as error:
-        raise lost(error) from None
+        raise lost(reason(error)) from None
 
 
-def lost(error: BaseException) -> Failure:
+def lost(why: str) -> Failure:
     """Return the error that the executor was lost."""
-    why = f" ({reason(error)})" if str(error) else ""
     remedy = "finished runs are saved, rerun the command to continue"
-    return Failure(f"the executor was lost{why}; {remedy}.")
+    return Failure(f"the executor was lost ({why}); {remedy}.")
 
 
 def supervise(job: Job, link: Link) -> Record | None:
