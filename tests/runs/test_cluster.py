@@ -426,6 +426,23 @@ def runs_of_workers(folder: Path) -> list[int]:
 
 
 @pytest.mark.slow
+def test_many_quick_runs_on_two_workers_give_the_lines_of_this_machine(
+    call, home, start_dask, tmp_path
+):
+    path = tmp_path / "many.yaml"
+    path.write_text(EXPERIMENT.format(repeats=20, column="a: {model: kmeans, params: {n_init: 1}}"))
+    assert call("reproduce", str(path), "--jobs", "2")[0] == 0
+    here = same(store.read(home.results / "many" / store.NAME))
+    dask = start_dask()
+    code, out, err = call("reproduce", str(path), "--rerun", "all", "--cluster", dask.address)
+    assert code == 0, err
+    assert "40 of 40 runs finished" in out
+    assert same(store.read(home.results / "many" / store.NAME)) == here
+    for number in (0, 1):
+        assert (tmp_path / "cluster" / f"worker-{number}" / "built").is_dir(), "both have runs"
+
+
+@pytest.mark.slow
 def test_a_killed_worker_loses_no_run(start_dask, tmp_path):
     dask, caller = start_dask(), Caller(tmp_path, 1.5)
     process = caller.start("--cluster", dask.address)

@@ -297,7 +297,7 @@ def _connected(address: str) -> Iterator[Any]:
             logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         client: Any = Client(address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError) as error:
+    except (OSError, TypeError, ValueError) as error:  # a TypeError: no certificates
         why, remedy = reason(error), "expected the address that `dask scheduler` prints"
         raise UserError(f"--cluster {address}: no scheduler answers ({why}); {remedy}.") from None
     try:
