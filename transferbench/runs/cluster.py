@@ -188,6 +188,8 @@ class _Batch:
         """End the lease; what still runs is cancelled when the client is closed."""
         self._watch.cancel()
         with suppress(Exception):  # of a scheduler that is lost
+            for topic in (self._lease, "all"):
+                self._client.unsubscribe_topic(topic)
             self._client.sync(self._semaphore.__aexit__, *(None,) * 3, callback_timeout=1)
             end = self._scheduler.semaphore_close
             self._client.sync(end, name=self._lease, callback_timeout=1)
