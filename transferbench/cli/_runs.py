@@ -38,10 +38,9 @@ class Execution:
 
     jobs: int = option("--jobs", "-j", **JOBS)
     cluster: str = option(
-        "--cluster", default="", metavar="ADDRESS | FILE.py",
-        help="Perform the runs on other machines. ADDRESS is a scheduler of dask, such as "
-        "tcp://head:8786. FILE.py has a function `executor` that returns a "
-        "concurrent.futures.Executor.",
+        "--cluster", default="", metavar="ADDRESS",
+        help="Perform the runs on other machines. ADDRESS is that of a scheduler of Dask, such as "
+        "tcp://head:8786.",
     )  # fmt: skip
     threads: int | None = option(
         "--threads", type=Checked(Count),

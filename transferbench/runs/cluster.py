@@ -1,488 +1,328 @@
-"""Perform jobs on other machines, through any executor; both ends of the connection.
+"""Perform jobs on the workers of a scheduler of Dask, by Dask's own communication; both ends.
 
-    caller ── executor.submit(perform_here, order) ──▶ worker: supervises the process of the run
-    caller ◀─ TCP: progress of the run, requests for the file of a task ── worker
-    caller ── TCP: heartbeats, the file of a task ──▶ worker
+    caller ── Client.submit: a job; Client.scatter: the file of its task ──▶ worker
+    caller ◀─ Worker.log_event: progress; the result: a record as a line of JSON ── worker
 
-The executor carries an order (a run by name, its limits, digests) to a worker and a record back.
-The worker needs no folder of the caller: it sends for the file of a built task that it does not
-have. Its code, versions and data must equal the caller's. If the connection ends, or is silent for
-SILENCE seconds, the worker ends its run: so nothing runs on after the caller was killed.
-
-The caller listens at the address by which it reaches the cluster. Who connects must know the token,
-a random number of each batch, and gets nothing but files of tasks of the batch.
+A worker supervises the process of a run, as a thread does in `pool`. Its code, versions and data
+must equal the caller's. It ends the run if Dask cancels the task, as Dask does when the caller has
+ended. A stopped process ends no connection: so the caller holds a lease of the scheduler, which
+Dask renews, and a run ends without the lease, or if the scheduler is silent for SILENCE seconds.
 """
 
-from __future__ import annotations
-
-import hmac
-import json
+import asyncio
+import ipaddress
 import logging
 import multiprocessing
-import os
-import runpy
-import secrets
-import socket
-import socketserver
 import threading
 import time
+import warnings
 from collections.abc import Iterator
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from weakref import WeakValueDictionary
 
 from transferbench import fingerprint, models, settings, tasks
-from transferbench.artefacts import Folder
+from transferbench.artefacts import open_folder
 from transferbench.core import device
 from transferbench.data.facts import same_values
 from transferbench.errors import Unavailable, UserError
 from transferbench.files import exclusive, writing
-from transferbench.messages import reason
+from transferbench.measures import ALL, MEASURES
+from transferbench.messages import counted, reason, shorten
 from transferbench.runs.machine import cores
 from transferbench.runs.pool import Engine, Inbox, Submit, lost, supervise, with_memory_limit
-from transferbench.runs.record import Job, Limits, Record, Run
-from transferbench.settings import Settings
-from transferbench.tasks import BuiltTask, Task
+from transferbench.runs.record import Job, Record, Run, now
+from transferbench.tasks import BuiltTask
 
-#: Seconds between two heartbeats of the caller, and of silence after which a worker ends its run.
-HEARTBEAT, SILENCE = 5.0, 30.0
-#: Seconds to wait for a scheduler, for its first worker, and for a connection.
+#: Seconds to wait for a scheduler and for its first worker.
 PATIENCE = 30.0
-BLOCK = 2**20  # bytes sent or received at a time
+#: Seconds between two questions to the scheduler, and of silence after which it counts as lost.
+PERIOD, SILENCE = 5.0, 30.0
+#: Seconds between two reports of the progress of a run.
+REPORT_INTERVAL = 0.5
+#: How often Dask starts a task again if a worker cannot load it.
+RETRIES = 2
 #: Fingerprints are computed by one thread at a time: `ast.parse` is not thread-safe in Python 3.11.
 _FINGERPRINTS = threading.Lock()
-
-
-@dataclass(frozen=True)
-class Order:
-    """A job without a path of the caller's machine.
-
-    Parameters
-    ----------
-    number
-        Of the job in the batch.
-    task, model, params, seed, curve
-        The run.
-    limits
-        Its limits.
-    file, data, values
-        Name of the built task (`BuiltTask`); digest and values of its facts.
-    code, versions
-        The caller's fingerprint of the code, and its versions.
-    address, token
-        Address at which the caller listens, and the token that it expects.
-    """
-
-    number: int
-    task: str
-    model: str
-    params: dict[str, Any]
-    seed: int | None
-    curve: bool
-    limits: Limits
-    file: str
-    data: str
-    values: tuple[float, ...]
-    code: str
-    versions: str
-    address: tuple[str, int]
-    token: str
 
 
 # The worker's end
 
 
-def perform_here(order: Order) -> tuple[str, str]:
-    """Perform the run of an order on this machine; called by the executor on a worker.
+def perform(job: Job, code: str, versions: str, lease: str, file: bytes) -> tuple[str, str]:
+    """Return ("record", its line), ("gone", "") without the caller, or ("refused", why)."""
+    from distributed import get_worker
 
-    Returns
-    -------
-    kind, text
-        ("record", its line), ("gone", "") if the caller is gone, or ("refused", why this machine
-        cannot perform the run).
-    """
-    # Workers may be daemons, which may have no children.
-    with suppress(AssertionError):
+    worker = get_worker()
+    with suppress(AssertionError):  # workers may be daemons, which may have no children
         multiprocessing.current_process().daemon = False
-    here = socket.gethostname()
     try:
-        run = _run_of(order)
-        with closing(_RemoteLink(order)) as link:
-            device.check(order.limits.device)
-            here_settings = settings.load()
-            built = _built(order, run.task, here_settings, link)
-            size = int(here_settings.max_artefacts * 2**30)
-            folder = Folder(here_settings.data.absolute() / "artefacts", size) if size else None
-            if folder:
-                folder.path.mkdir(parents=True, exist_ok=True)
-            job = with_memory_limit(Job(run, built, order.limits, folder), cores())
+        _check_same(job.run, code, versions)
+        device.check(job.limits.device)
+        here = settings.load()
+        built = _built(job.built, here.data.absolute() / "built" / job.built.name, file)
+        artefacts = open_folder(here.data, here.max_artefacts)
+        job = with_memory_limit(replace(job, built=built, artefacts=artefacts), cores())
+        with closing(_WorkerLink(worker, lease)) as link:
             record = supervise(job, link)
-            return ("record", record.line) if record else ("gone", "")
-    except _CallerLost:
-        return "gone", ""
+        return ("record", record.line) if record else ("gone", "")
     except (UserError, OSError) as error:
-        return "refused", f"worker {here}: {error}"
+        return "refused", f"worker {worker.address}: {error}"
 
 
-def _run_of(order: Order) -> Run:
-    """Return the run of an order. Raise UserError if this machine would not perform the same."""
-    from transferbench.runs.worker import versions
-
-    ours = ", ".join(map(" ".join, versions().items()))
-    if ours != order.versions:
-        mine, theirs = (set(text.split(", ")) for text in (ours, order.versions))
+def _check_same(run: Run, code: str, versions: str) -> None:
+    """Raise UserError if this machine has other code or versions than the caller."""
+    mine, theirs = set(_versions().split(", ")), set(versions.split(", "))
+    if mine != theirs:
         what = ", ".join(sorted(mine - theirs)) or "fewer libraries"
         wanted = ", ".join(sorted(theirs - mine)) or "none of these"
         raise UserError(f"it has {what}, the caller {wanted}; install the same versions on both.")
-    run = Run(Task.parse(order.task), order.model, order.params, order.seed, order.curve)
-    is_file = order.model.endswith(".py")
+    is_file = run.model.endswith(".py")
     with _FINGERPRINTS:
         if is_file:  # it may have changed since this worker read it
             for cached in (models.code, fingerprint.fingerprint, fingerprint._read):
                 cached.cache_clear()
-        code = run.code
-    if code != order.code:
+        is_same = run.code == code
+    if not is_same:
         remedy = "copy the file there" if is_file else "install the same transferbench on both"
-        raise UserError(f"its code of {order.model} is not the caller's; {remedy}.")
-    return run
+        raise UserError(f"its code of {run.model} is not the caller's; {remedy}.")
 
 
-def _built(order: Order, task: Task, here: Settings, link: _RemoteLink) -> BuiltTask:
-    """Return the built task: of this machine's cache, or sent by the caller.
+def _versions() -> str:
+    from transferbench.runs.worker import versions
 
-    Raise UserError if it cannot be written, or is not the caller's.
-    """
-    path = here.data.absolute() / "built" / order.file
+    return ", ".join(map(" ".join, versions().items()))
+
+
+def _built(wanted: BuiltTask, path: Path, file: bytes) -> BuiltTask:
+    """Return the built task of this machine's cache, into which the file is written if need be."""
     with exclusive(path.with_name(f".{path.name}.lock"), lambda: None):
-        if path.is_file():
-            try:
-                return _checked(path, order)
-            except UserError:
-                raise
-            except (OSError, ValueError):  # it is damaged
-                pass
-        with writing(path, follow=False) as temporary:
-            link.fetch(temporary)
         try:
-            return _checked(path, order)
-        except UserError:
-            raise
-        except ValueError as error:
-            raise UserError(f"{error}, as the caller sent it; run the command again.") from None
-
-
-def _checked(path: Path, order: Order) -> BuiltTask:
-    facts = tasks.read_facts(path, order.file)
-    if facts.key != order.data or not same_values(facts.values, order.values):
+            facts = tasks.read_facts(path, wanted.name)
+        except (OSError, ValueError):  # there is none, or it is damaged
+            with writing(path, follow=False) as temporary:
+                temporary.write_bytes(file)
+            facts = tasks.read_facts(path, wanted.name)
+    if facts.key != wanted.facts.key or not same_values(facts.values, wanted.facts.values):
         raise UserError(f"{path} is of other data than the caller's; remove it.")
-    return BuiltTask(path, facts, order.file)
+    return BuiltTask(path, facts, wanted.name)
 
 
-class _CallerLost(Exception):
-    """The caller does not answer: the run is started again, if the caller lives."""
+class _WorkerLink:
+    """The connection of a supervisor with the caller, by the worker of Dask that it runs on."""
 
-
-class _RemoteLink:
-    """The connection of a worker with the caller."""
-
-    def __init__(self, order: Order) -> None:
-        host, port = order.address
-        try:
-            self._socket = socket.create_connection(order.address, timeout=PATIENCE)
-        except OSError as error:
-            why = error.strerror or error
-            remedy = "let workers reach that address, or name another by HOST in the --cluster file"
-            raise UserError(
-                f"it cannot reach the caller at {host}:{port} ({why}); {remedy}."
-            ) from None
-        self._heard = time.monotonic()
-        self._send({"token": order.token, "number": order.number})
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._socket.close()
+    def __init__(self, worker: Any, lease: str) -> None:
+        self._worker, self._key, self._topic = worker, worker.get_current_task(), lease
+        self._watch = asyncio.run_coroutine_threadsafe(
+            _watch(worker.scheduler, lease), worker.loop.asyncio_loop
+        )
+        self._next_report = 0.0
 
     def alive(self) -> bool:
-        """Return False if the caller has closed the connection, or is silent for too long."""
-        self._socket.setblocking(False)
-        try:
-            if not self._socket.recv(BLOCK):
-                return False
-            self._heard = time.monotonic()
-        except BlockingIOError:
-            pass
-        except OSError:
-            return False
-        return time.monotonic() - self._heard < SILENCE
+        """Return False if Dask has cancelled the task, or the caller or the scheduler is lost."""
+        task = self._worker.state.tasks.get(self._key)
+        return task is not None and task.state == "executing" and not self._watch.done()
 
     def report(self, iteration: int, planned: int) -> None:
-        """Send the progress of the run."""
-        with suppress(OSError):  # `alive` finds it out
-            self._send({"progress": [iteration, planned]})
+        """Send the progress of the run, unless it was sent just before."""
+        if time.monotonic() >= self._next_report:
+            self._next_report = time.monotonic() + REPORT_INTERVAL
+            self._worker.log_event(self._topic, [self._key, iteration, planned])
 
-    def fetch(self, path: Path) -> None:
-        """Write the file of the built task, as the caller sends it."""
-        with self._socket.makefile("rb") as stream, path.open("wb") as file:
-            with _losing_caller():
-                self._send({"fetch": True})
-                self._socket.settimeout(PATIENCE)
-                while (line := stream.readline()) == b"\n":  # heartbeats
-                    continue
-                left = int(json.loads(line)["size"])
-            while left:
-                with _losing_caller():
-                    part = stream.read(min(left, BLOCK))
-                if not part:
-                    raise _CallerLost
-                file.write(part)
-                left -= len(part)
-
-    def _send(self, message: dict[str, Any]) -> None:
-        self._socket.settimeout(HEARTBEAT)
-        self._socket.sendall(json.dumps(message).encode() + b"\n")
+    def close(self) -> None:
+        """Ask the scheduler no more."""
+        self._watch.cancel()
 
 
-@contextmanager
-def _losing_caller() -> Iterator[None]:
-    """Turn an error of the connection into _CallerLost, so that it is no error of this disk."""
-    try:
-        yield
-    except (OSError, ValueError):
-        raise _CallerLost from None
+async def _watch(scheduler: Any, lease: str, *, is_own: bool = False) -> None:
+    """Return when a lease has ended, unless it is the own one; raise if no scheduler answers."""
+    value = 1
+    while value or is_own:
+        await asyncio.sleep(PERIOD)
+        value = await asyncio.wait_for(scheduler.semaphore_value(name=lease), SILENCE)
 
 
 # The caller's end
 
 
-class _Caller(socketserver.ThreadingTCPServer):
-    """Listens to workers: takes progress, sends heartbeats and files of tasks."""
-
-    daemon_threads = True
-    request_queue_size = 128
-
-    def __init__(self, host: str, inbox: Inbox) -> None:
-        super().__init__((host, 0), _Connection)
-        self.inbox, self.token = inbox, secrets.token_hex(16)
-        self.address = host, int(self.server_address[1])
-        self.jobs: list[Job] = []
-        self.ended = threading.Event()
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Print nothing: a worker that is lost is started again elsewhere."""
-
-
-class _Connection(socketserver.BaseRequestHandler):
-    """The connection of one worker."""
-
-    server: _Caller
-    request: socket.socket
-
-    def handle(self) -> None:
-        messages = self._messages()
-        first = next(messages, {})
-        if not hmac.compare_digest(str(first.get("token")), self.server.token):
-            return
-        job = self.server.jobs[int(first["number"])]
-        for message in messages:
-            self._answer(job, message)
-
-    def _messages(self) -> Iterator[dict[str, Any]]:
-        """Yield what the worker sends, until it or the batch ends; send heartbeats meanwhile."""
-        received, sent = b"", time.monotonic()
-        while not self.server.ended.is_set():
-            self.request.settimeout(1.0)
-            with suppress(TimeoutError):
-                part = self.request.recv(BLOCK)
-                if not part or len(received) > BLOCK:
-                    return
-                *whole, received = (received + part).split(b"\n")
-                yield from map(json.loads, whole)
-            if time.monotonic() - sent >= HEARTBEAT:
-                self.request.sendall(b"\n")
-                sent = time.monotonic()
-
-    def _answer(self, job: Job, message: dict[str, Any]) -> None:
-        match message:
-            case {"progress": [int(iteration), int(planned)]}:
-                self.server.inbox.put((job.run, iteration, planned))
-            case {"fetch": True}:
-                with job.built.path.open("rb") as file:
-                    size = os.fstat(file.fileno()).st_size
-                    self.request.settimeout(PATIENCE)
-                    self.request.sendall(json.dumps({"size": size}).encode() + b"\n")
-                    self.request.sendfile(file)
-
-
-def engine(where: str) -> Engine:
-    """Return the engine of a cluster.
-
-    Parameters
-    ----------
-    where
-        Address of a scheduler of dask, such as tcp://head:8786; or a Python file with a function
-        `executor` that returns an Executor, and maybe the text HOST: the name or address at which
-        workers reach this machine.
-
-    Raises
-    ------
-    UserError
-        If there is no such scheduler or file.
-    """
+def engine(address: str) -> Engine:
+    """Return the engine of the scheduler at an address, such as tcp://head:8786."""
+    if "://" not in address:
+        raise UserError(
+            f"--cluster {address}: expected the address of a scheduler of Dask, such as "
+            "tcp://head:8786, which dask-jobqueue, dask-mpi and dask-kubernetes can start; or "
+            "start job arrays with --shard and join their results by `transferbench merge`."
+        )
 
     @contextmanager
     def opened(inbox: Inbox) -> Iterator[Submit]:
-        with _executor(where) as (executor, host), _listening(host, inbox) as caller:
-            submitted: list[Future[tuple[str, str]]] = []
-
-            def submit(job: Job) -> Future[Record | None]:
-                caller.jobs.append(job)
-                order = _order(job, len(caller.jobs) - 1, caller)
-                submitted.append(executor.submit(perform_here, order))
-                return _translated(submitted[-1], order)
-
-            try:
-                yield submit
-            finally:
-                caller.ended.set()
-                with suppress(Exception):  # a cluster that is lost cannot cancel anything
-                    for future in submitted:
-                        future.cancel()
-                    executor.shutdown(wait=False)
+        with _connected(address) as client, closing(_Batch(client, inbox)) as batch:
+            yield batch.submit
 
     return opened
 
 
-@contextmanager
-def _listening(host: str, inbox: Inbox) -> Iterator[_Caller]:
-    """Listen at an address of this machine in the block."""
+class _Batch:
+    """The jobs of a batch on a cluster."""
+
+    def __init__(self, client: Any, inbox: Inbox) -> None:
+        from distributed import Semaphore
+
+        self._client, self._scheduler, self._lease = client, client.scheduler, client.id
+        self._inbox = inbox
+        self._open: dict[str, tuple[Run, Any, Any]] = {}  # with its future and file, by key
+        self._files = WeakValueDictionary[str, Any]()  # those of open runs, by name
+        self._semaphore: Any = Semaphore(1, self._lease, self._scheduler, client.loop)  # type: ignore[no-untyped-call]
+        self._semaphore.acquire()  # type: ignore[no-untyped-call]
+        for topic in (self._lease, "all"):
+            client.subscribe_topic(topic, self._on_event)
+        self._watch = asyncio.run_coroutine_threadsafe(
+            _watch(self._scheduler, self._lease, is_own=True), client.loop.asyncio_loop
+        )
+        self._watch.add_done_callback(self._on_silence)
+
+    def close(self) -> None:
+        """End the lease; what still runs is cancelled when the client is closed."""
+        self._watch.cancel()
+        with suppress(Exception):  # of a scheduler that is lost
+            for topic in (self._lease, "all"):
+                self._client.unsubscribe_topic(topic)
+            self._client.sync(self._semaphore.__aexit__, *(None,) * 3, callback_timeout=1)
+            end = self._scheduler.semaphore_close
+            self._client.sync(end, name=self._lease, callback_timeout=1)
+
+    def submit(self, job: Job) -> Future[Record | None]:
+        """Submit a job, and the file of its task unless the cluster has that of an open run."""
+        file = self._files.get(job.built.name)
+        if file is None or file.status != "finished":
+            file = self._client.scatter(job.built.path.read_bytes(), hash=False)
+            self._files[job.built.name] = file
+        ordered = job, job.run.code, _versions()
+        arguments = *ordered, self._lease, file
+        remote = self._client.submit(perform, *arguments, pure=False, retries=RETRIES)
+        self._open[remote.key] = job.run, remote, file
+        local: Future[Record | None] = Future()
+
+        def finish(remote: Any) -> None:
+            try:
+                local.set_result(_record(remote, *ordered, self._scheduler.address))
+            except BaseException as error:
+                local.set_exception(error)
+            finally:
+                del self._open[remote.key]
+
+        remote.add_done_callback(finish)
+        return local
+
+    def _on_event(self, event: Any) -> None:
+        match event[1]:
+            case [str(key), int(iteration), int(planned)] if 0 <= iteration <= planned > 0:
+                if key in self._open:
+                    self._inbox.put((self._open[key][0], iteration, planned))
+            case {"action": "remove-worker", "worker": worker, "processing-tasks": keys}:
+                if count := sum(key in self._open for key in keys):
+                    self._inbox.put(f"worker {worker} lost, {counted(count, 'run')} go to others")
+
+    def _on_silence(self, watch: Any) -> None:
+        if not watch.cancelled():
+            self._inbox.put(lost("the scheduler does not answer"))
+            self._client.loop.add_callback(self._client.rpc.close)  # nothing waits for it
+
+
+def _record(remote: Any, job: Job, code: str, versions: str, where: str) -> Record | None:
+    """Return the record of a task that has ended, None if it is to be started again."""
+    from distributed import KilledWorker
+    from distributed.client import FutureCancelledError
+
     try:
-        caller = _Caller(host, inbox)
-    except OSError as error:
-        why = error.strerror or error
-        raise UserError(f"cannot listen at {host} ({why}); name another HOST.") from None
-    with caller:
-        thread = threading.Thread(target=caller.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield caller
-        finally:
-            caller.ended.set()
-            caller.shutdown()
-            thread.join()
+        answer = remote.result()
+    except KilledWorker as error:
+        return job.record("crashed", f"the workers that performed it were lost ({error})")
+    except FutureCancelledError as error:
+        if error.reason != "scheduler-connection-lost":
+            return None  # the only worker that had the file was lost
+        raise lost("no connection to the scheduler") from None
+    except BaseException as error:
+        if isinstance(error, ImportError | AttributeError) or "deserializ" in str(error):
+            why = f"a worker cannot load transferbench ({reason(error.__cause__ or error)})"
+            raise UserError(f"{why}; install the same version there.") from error
+        raise lost(reason(error)) from error
+    fault = "no record"
+    match answer:
+        case ("gone", ""):
+            return None
+        case ("refused", str(why)):
+            raise UserError(shorten(why))
+        case ("record", str(line)):
+            with suppress(ValueError):
+                record = Record.from_line(line)
+                if not (fault := _difference(record, job, code, versions)):
+                    return replace(record, finished=now())  # clocks of workers may differ
+    remedy = "restart the workers with the same transferbench"
+    raise UserError(f"{where}: the answer for {job.run} is {fault}; {remedy}.")
 
 
-def _order(job: Job, number: int, caller: _Caller) -> Order:
-    from transferbench.runs.worker import versions
-
-    run = job.run
-    return Order(
-        number, str(run.task), run.model, dict(run.params), run.seed, run.curve, job.limits,
-        job.built.name, job.built.facts.key, job.built.facts.values, run.code,
-        ", ".join(map(" ".join, versions().items())), caller.address, caller.token,
-    )  # fmt: skip
-
-
-def _translated(remote: Future[tuple[str, str]], order: Order) -> Future[Record | None]:
-    """Return a future with the record in place of the answer of `perform_here`."""
-    local: Future[Record | None] = Future()
-
-    def translate(remote: Future[tuple[str, str]]) -> None:
-        try:
-            kind, text = remote.result()
-            if kind == "refused":
-                raise UserError(text)
-            record = Record.from_line(text) if kind == "record" else None
-            if record and (record.code, record.data) != (order.code, order.data):
-                raise UserError(f"{order.model} on {order.task} changed on a worker while it ran.")
-            local.set_result(record)
-        except OSError as error:  # of the connection with a scheduler
-            local.set_exception(lost(error))
-        except (ImportError, AttributeError) as error:
-            local.set_exception(_cannot_load(error))
-        except BaseException as error:
-            is_load = isinstance(error, RuntimeError) and "deserializ" in str(error)
-            local.set_exception(_cannot_load(error) if is_load else error)
-
-    remote.add_done_callback(translate)
-    return local
-
-
-def _cannot_load(error: BaseException) -> UserError:
-    """Return the error that a worker has no, or another, transferbench."""
-    why = reason(error.__cause__ or error)
-    return UserError(f"a worker cannot load transferbench ({why}); install the same version there.")
+def _difference(record: Record, job: Job, code: str, versions: str) -> str:
+    """Return what a record has that is not of the job, "" if it has nothing."""
+    facts, done = job.built.facts, record.done
+    measures = {measure.name for measure in MEASURES[facts.family]}
+    found = {name for values in record.metrics.values() for name in values}
+    checks = {
+        "of another run": record.identity == job.run.identity,
+        "of other code": record.code == code,
+        "of other data": record.data == facts.key and same_values(record.values, facts.values),
+        "of other versions": f"{record.versions}, ".startswith(f"{versions}, ")
+        or not (done or record.versions),
+        "of other domains": record.metrics.keys() <= {*facts.documents, ALL},
+        "of other measures": found <= measures and (not done or all(record.metrics.values())),
+        "without measures": not done or record.metrics,
+        "without its curve": not done or record.has_curve(job.run),
+        f"of a run that is {record.status}": record.status not in ("missing", "outdated"),
+    }
+    return next((fault for fault, holds in checks.items() if not holds), "")
 
 
 @contextmanager
-def _executor(where: str) -> Iterator[tuple[Executor, str]]:
-    """Yield the executor, and the address at which workers reach this machine."""
-    if "://" in where:
-        with _dask(where) as executor:
-            yield executor, _own_address(where)
-        return
-    if not where.endswith(".py"):
-        expected = "the address of a scheduler (tcp://head:8786), or a FILE.py with `executor`"
-        raise UserError(f"--cluster {where}: expected {expected}.")
-    try:
-        found = runpy.run_path(where)
-        if not callable(function := found.get("executor")):
-            raise TypeError("expected a function `executor`")
-        executor = function()
-        if not isinstance(executor, Executor):
-            raise TypeError(f"`executor` returned {type(executor).__name__}, expected an Executor")
-    except (Exception, SystemExit) as error:  # the user's own code
-        raise UserError(f"--cluster {where} cannot be used: {reason(error)}.") from error
-    _silence()
-    with suppress(Exception):
-        where = executor._client.scheduler.address  # type: ignore[attr-defined]
-    yield executor, str(found.get("HOST") or _own_address(where))
-
-
-@contextmanager
-def _dask(address: str) -> Iterator[Executor]:
-    """Yield the executor of a scheduler of dask, which has a worker."""
+def _connected(address: str) -> Iterator[Any]:
+    """Yield a client of the scheduler at an address, which has a worker."""
     try:
         from distributed import Client
     except ImportError:
         raise Unavailable(
             "the library distributed is not installed", "pip install 'transferbench[cluster]'"
         ) from None
-    _silence()
+    for name in logging.root.manager.loggerDict:  # what is lost is one line here
+        if name.startswith(("distributed", "tornado", "asyncio")):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         client: Any = Client(address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError) as error:
-        why = reason(error)
-        remedy = "expected the address that `dask scheduler` prints"
+    except (OSError, TypeError, ValueError) as error:  # a TypeError: no certificates
+        why, remedy = reason(error), "expected the address that `dask scheduler` prints"
         raise UserError(f"--cluster {address}: no scheduler answers ({why}); {remedy}.") from None
     try:
+        if not _is_safe(address):
+            remedy = "use tls:// unless the network is private"
+            warnings.warn(f"--cluster {address}: anyone there can run code; {remedy}", stacklevel=1)
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
         except (OSError, TimeoutError):
-            remedy = f"start one: dask worker {address}"
-            raise UserError(
-                f"--cluster {address}: no worker within {PATIENCE:g} s; {remedy}."
-            ) from None
-        yield client.get_executor(retries=2)
+            why, remedy = f"no worker within {PATIENCE:g} s", f"start one: dask worker {address}"
+            raise UserError(f"--cluster {address}: {why}; {remedy}.") from None
+        yield client
     finally:
         with suppress(Exception):  # of a scheduler that is lost
             client.close(timeout=1)
 
 
-def _silence() -> None:
-    """Let dask log nothing: what is lost is one line here."""
-    for name in logging.root.manager.loggerDict:
-        if name.startswith("distributed"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
+def _is_safe(address: str) -> bool:
+    """Return True if a scheduler is on this machine or uses TLS."""
+    from distributed.comm import addressing
 
-
-def _own_address(where: str) -> str:
-    """Return this machine's address on the way to another one; no packet is sent."""
-    host = urlsplit(where).hostname or "192.0.2.1"  # an address of no machine: the default route
-    family = socket.AF_INET
-    with suppress(OSError), closing(socket.socket(family, socket.SOCK_DGRAM)) as probe:
-        probe.connect((host, 9))
-        return str(probe.getsockname()[0])
-    return "127.0.0.1"
+    if address.startswith(("tls://", "wss://")):
+        return True
+    address = addressing.resolve_address(address)
+    host, own = addressing.get_address_host(address), addressing.get_local_address_for(address)
+    return ipaddress.ip_address(host).is_loopback or own.endswith((f"/{host}", f"/[{host}]"))

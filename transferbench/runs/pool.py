@@ -1,13 +1,15 @@
-"""Perform jobs by an executor: each run in a process of its own, see `runs.process`.
+"""Perform jobs by an engine: each run in a process of its own, see `runs.process`.
 
-An engine is any `concurrent.futures.Executor`. It calls one function, `supervise`, which starts the
-process of a run, watches it and returns its record. Here the executor is one of threads; `cluster`
-has those of other machines. Only the caller writes records.
+An engine calls one function, `supervise`, which starts the process of a run, watches it and returns
+its record. The engine here has threads; that of `cluster` has workers on other machines. Only the
+caller writes records.
 """
 
 from __future__ import annotations
 
 import os
+import warnings
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -28,15 +30,16 @@ PAUSE = 0.1
 #: File descriptors that are free again after the runs: multiprocessing, which loses some if it runs
 #: out of them, needs two to delete its temporary folder at exit.
 SPARE_DESCRIPTORS = 4
-#: How often a run is started whose supervisor ended without a record.
-MAX_TRIES = 3
+#: How often a run is started, at first and again, whose supervisor ends without a record.
+MAX_TRIES = 4
 
-#: Progress of a run, (run, iteration, planned), or a future that has ended.
-Message: TypeAlias = "tuple[Run, int, int] | Future[Record | None]"
+#: Progress of a run, (run, iteration, planned); a future that has ended; a warning; or the end of
+#: the engine.
+Message: TypeAlias = "tuple[Run, int, int] | Future[Record | None] | str | Failure"
 Inbox: TypeAlias = "SimpleQueue[Message]"
 #: Submits a job. Its future has the record, or None if the supervisor lost the caller.
 Submit: TypeAlias = "Callable[[Job], Future[Record | None]]"
-#: Opens an executor for jobs, whose progress goes to the inbox.
+#: Opens an engine for jobs, whose progress goes to the inbox.
 Engine: TypeAlias = "Callable[[Inbox], AbstractContextManager[Submit]]"
 
 
@@ -70,47 +73,48 @@ def run_jobs(
             try:
                 future = submit(job)
             except (RuntimeError, OSError) as error:  # it is shut down, or its cluster is lost
-                raise lost(error) from error
+                raise lost(reason(error)) from error
             waiting[future] = job, tries
             future.add_done_callback(inbox.put)
 
-        for job in jobs:
-            start(job, 1)
-        while waiting:
+        todo = deque(jobs)
+        while todo or waiting:
+            if todo:  # to start a job may take a while: records arrive meanwhile
+                start(todo.popleft(), 1)
             on_progress()
             try:
-                message = inbox.get(timeout=PAUSE)
+                message = inbox.get(timeout=0 if todo else PAUSE)
             except Empty:
                 continue
-            if isinstance(message, tuple):
-                on_progress(*message)
-                continue
-            job, tries = waiting.pop(message)
-            record = _result(message, job)
-            if record is None and tries < MAX_TRIES:
-                start(job, tries + 1)
-            else:
-                why = f"its supervisor was lost {MAX_TRIES} times"
-                yield job.run, record or job.record("crashed", why)
+            match message:
+                case Failure():
+                    raise message
+                case str():
+                    warnings.warn(message, stacklevel=1)
+                case tuple():
+                    on_progress(*message)
+                case Future():
+                    job, tries = waiting.pop(message)
+                    record = _result(message)
+                    if record is None and tries < MAX_TRIES:
+                        start(job, tries + 1)
+                    else:
+                        why = f"its supervisor was lost {MAX_TRIES} times"
+                        yield job.run, record or job.record("crashed", why)
 
 
-def _result(future: Future[Record | None], job: Job) -> Record | None:
+def _result(future: Future[Record | None]) -> Record | None:
     """Return the record of a job that has ended; None if it is to be started again."""
     try:
         return future.result()
-    except (CancelledError, BrokenExecutor) as error:
-        raise lost(error) from None
-    except Exception as error:
-        if type(error).__name__ == "KilledWorker":  # of dask: workers that had the run died
-            return job.record("crashed", f"the workers that performed it were lost ({error})")
-        raise
+    except (CancelledError, BrokenExecutor, SystemExit) as error:
+        raise lost(reason(error)) from None
 
 
-def lost(error: BaseException) -> Failure:
+def lost(why: str) -> Failure:
     """Return the error that the executor was lost."""
-    why = f" ({reason(error)})" if str(error) else ""
     remedy = "finished runs are saved, rerun the command to continue"
-    return Failure(f"the executor was lost{why}; {remedy}.")
+    return Failure(f"the executor was lost ({why}); {remedy}.")
 
 
 def supervise(job: Job, link: Link) -> Record | None:
