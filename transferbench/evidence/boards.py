@@ -23,6 +23,7 @@ from transferbench.evidence.page import Page, Picture, Table, TableRow, Value, w
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import MATTERS
 from transferbench.measures import LOWER_IS_BETTER, significant
+from transferbench.stats import bootstrap_interval
 
 FOLDER = experiments.BOARDS
 #: Status of a run that has not been performed.

@@ -12,7 +12,7 @@ from typing import Any, Self
 import pandas as pd
 
 from transferbench import experiments
-from transferbench.evidence import boards, claims, figures, labels, pictures, tables
+from transferbench.evidence import boards, claims, figures, pictures, tables
 from transferbench.evidence.boards import Board
 from transferbench.evidence.frame import (
     Cell,
@@ -147,11 +147,15 @@ class Evidence:
     @cached_property
     def by_labels(self) -> pd.DataFrame:
         """Accuracies of an experiment with the key `by_labels`, see `labels.summary`."""
+        from transferbench.evidence import labels
+
         return labels.summary(self.experiment, self.cells)
 
     @cached_property
     def label_curves(self) -> pd.DataFrame:
         """Points of the picture of an experiment with the key `by_labels`."""
+        from transferbench.evidence import labels
+
         return labels.curves(self.experiment, self.by_labels)
 
     @cached_property
@@ -238,6 +242,8 @@ class Evidence:
         if self.experiment.spec.figure:
             paths.append(figures.draw(self.experiment, self.points, folder))
         if self.experiment.spec.by_labels:
+            from transferbench.evidence import labels
+
             paths += labels.draw(self.experiment, self.label_curves, folder)
         paths += pictures.draw(self.experiment, self.compared, folder)
         return paths
@@ -333,6 +339,8 @@ class Evidence:
         return Page(self.experiment.name, title, blocks, links)
 
     def _labels(self) -> Page:
+        from transferbench.evidence import labels
+
         experiment, table = self.experiment, self.by_labels
 
         def rows_of(title: str, rows: Iterator[list[str]]) -> Table:
@@ -357,6 +365,8 @@ class Evidence:
     def _label_picture(self) -> list[Block]:
         if self.label_curves.empty:
             return []
+        from transferbench.evidence import labels
+
         about = "Accuracy over the number of labelled documents, for each method"
         return [Picture(labels.PICTURE, about), words("label_picture", self.label_curves)]
 
