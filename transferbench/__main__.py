@@ -37,10 +37,8 @@ def entry() -> NoReturn:
 
 
 def open_streams() -> None:
-    """Open the null device for each standard stream that is closed or cannot be written.
-
-    Otherwise the next file that is opened would have its number, and messages would go into it.
-    """
+    """Open the null device for each standard stream that is closed or cannot be written."""
+    # Otherwise the next file that is opened would have its number, and messages would go into it.
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         usable = _is_usable(number)
         if not usable:

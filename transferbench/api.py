@@ -82,23 +82,7 @@ def fit(
 
 
 def resolve(model: str, family: Family, params: Params) -> Params:
-    """Return all parameters of a model for problems of a family.
-
-    Parameters
-    ----------
-    model
-        Name of the model.
-    family
-        Family of the problems.
-    params
-        Given parameters; the others have the paper's values.
-
-    Raises
-    ------
-    UserError
-        If the model or a parameter is unknown, a value is invalid, or the model is of another
-        family.
-    """
+    """Return all parameters of a model for problems of a family."""
     models.check_family(model, family)
     return parameters.resolve(models.load(model), params, model)
 

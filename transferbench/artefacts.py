@@ -49,30 +49,15 @@ LEAST_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class Folder:
-    """The folder of artefacts.
-
-    Parameters
-    ----------
-    path
-        The folder.
-    max_bytes
-        Largest size of all its artefacts; the oldest are deleted first.
-    """
+    """The folder of artefacts."""
 
     path: Path
+    #: Largest size of all its artefacts; the oldest are deleted first.
     max_bytes: int
 
 
 def open_folder(data: Path, max_gib: float) -> Folder | None:
-    """Return the folder of artefacts in the folder of the data, None if it may hold none.
-
-    Parameters
-    ----------
-    data
-        The folder of the data.
-    max_gib
-        Largest size of all artefacts in GiB.
-    """
+    """Return the folder of artefacts in the folder of the data, None if it may hold none."""
     folder = Folder(data.absolute() / "artefacts", int(max_gib * 2**30))
     with suppress(OSError):
         folder.path.mkdir(parents=True, exist_ok=True)
@@ -85,20 +70,13 @@ Memory: TypeAlias = dict[str, tuple[Any, float]]
 
 @dataclass
 class ArtefactCosts:
-    """Cost of the artefacts that a block reused.
+    """Cost of the artefacts that a block reused."""
 
-    Parameters
-    ----------
-    reused
-        Wall time in seconds that it took to make them.
-    finding
-        Wall time in seconds that the block spent to find, read and write artefacts.
-    peak_mib
-        Largest resident memory of the processes that made them, in MiB.
-    """
-
+    #: Wall time in seconds that it took to make them.
     reused: float = 0.0
+    #: Wall time in seconds that the block spent to find, read and write artefacts.
     finding: float = 0.0
+    #: Largest resident memory of the processes that made them, in MiB.
     peak_mib: float = 0.0
 
     def clock(self) -> float:
@@ -116,20 +94,10 @@ class ArtefactCosts:
 
 
 def artefact(function: Callable[P, R]) -> Callable[P, R]:
-    """Store and reuse the results of a pure function inside `use`.
-
-    Parameters
-    ----------
-    function
-        Its arguments and its result are of types that `npz.write_arrays` accepts. It must not
-        change the arguments. Arrays of the result must be new and contiguous; dataclasses of the
-        result must be names in the function's module.
-
-    Returns
-    -------
-    Callable
-        The function, which returns a stored result if there is one.
-    """
+    """Store and reuse the results of a pure function inside `use`."""
+    # `function`: Its arguments and its result are of types that `npz.write_arrays` accepts. It must
+    # not change the arguments. Arrays of the result must be new and contiguous; dataclasses of the
+    # result must be names in the function's module.
 
     @wraps(function)
     def reuse(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -144,19 +112,9 @@ def artefact(function: Callable[P, R]) -> Callable[P, R]:
 
 @contextmanager
 def use(store: Folder | Memory | None) -> Iterator[ArtefactCosts]:
-    """Store and reuse artefacts in the block.
-
-    Parameters
-    ----------
-    store
-        Folder, or results in memory. Without one, or if the folder does not exist, functions are
-        only called.
-
-    Yields
-    ------
-    ArtefactCosts
-        Cost of the artefacts that the block reused, and of finding them.
-    """
+    """Store and reuse artefacts in the block."""
+    # `store`: Folder, or results in memory. Without one, or if the folder does not exist, functions
+    # are only called.
     costs = ArtefactCosts()
     exists = store.path.is_dir() if isinstance(store, Folder) else store is not None
     token = _cache.set(_Cache(store, costs) if store is not None and exists else None)

@@ -30,30 +30,10 @@ SECONDS = 2.0
 
 
 def pack(experiment: Experiment, results: Path, found: Records, name: str = "") -> bytes:
-    """Return a zip with an experiment, its runs, pages and pictures, BibTeX, and models' files.
-
-    A README.md says what is inside and how to verify it. Pages and pictures are made of the runs.
-
-    In the zip, a path of a model's file becomes its name. Equal results give equal bytes.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    results
-        Folder of results.
-    found
-        Records of the experiment there.
-    name
-        Name of the zip that the README gives; by default that of the experiment.
-
-    Raises
-    ------
-    UserError
-        If the results are of different data or code, if the file of a model has changed since the
-        runs, if two models have files of the same name, or if all files have more than MAX_UNPACKED
-        bytes.
-    """
+    """Return a zip with an experiment, its runs, pages and pictures, BibTeX, and models' files."""
+    # A README.md says what is inside and how to verify it. Pages and pictures are made of the runs.
+    # In the zip, a path of a model's file becomes its name. Equal results give equal bytes.
+    # `name`: Name of the zip that the README gives; by default that of the experiment.
     evidence = Evidence.from_records(experiment, found, results)
     if outdated := evidence.outdated:
         remedy = f"`transferbench reproduce {experiment.name}` makes them again"
@@ -98,21 +78,9 @@ def pack(experiment: Experiment, results: Path, found: Records, name: str = "") 
 
 
 def unpack(path: Path, results: Path) -> str:
-    """Write the contents of a zip to a folder of results; return the name of the experiment.
-
-    Parameters
-    ----------
-    path
-        A zip that `pack` made.
-    results
-        The folder. Files of models are written to it, too, and their paths replace their names in
-        the experiment and its runs.
-
-    Raises
-    ------
-    UserError
-        If the file is no such zip, or unpacks to more than MAX_UNPACKED bytes.
-    """
+    """Write the contents of a zip to a folder of results; return the name of the experiment."""
+    # `results`: Files of models are written to it, too, and their paths replace their names in the
+    # experiment and its runs.
     folder = results / path.stem
     if not experiments.NAME.fullmatch(path.stem):
         raise UserError(f"{path}: expected letters, digits and -_.+ in the name.")

@@ -26,20 +26,9 @@ REPOSITORY = re.compile(r"https://raw\.githubusercontent\.com/([^/]+/[^/]+)/([^/
 
 
 def bibtex(name: str, results: Path) -> str:
-    """Return the entries for a name; the last one is always that of transferbench.
-
-    Parameters
-    ----------
-    name
-        Name of an experiment, a paper, a dataset, a task or a model; "" for transferbench alone.
-    results
-        Folder with the user's experiments.
-
-    Raises
-    ------
-    UserError
-        For an unknown name.
-    """
+    """Return the entries for a name; the last one is always that of transferbench."""
+    # `name`: Name of an experiment, a paper, a dataset, a task or a model; "" for transferbench
+    # alone.
     available = {*experiments.names(), *experiments.user_names(results)}
     if cited := [known for known in experiments.expand([name]) if known in available]:
         return bibtex_of([experiments.load(known, results) for known in cited])
@@ -62,15 +51,7 @@ def bibtex_of(cited: Sequence[Experiment]) -> str:
 
 
 def _bibtex_entries(names: Iterable[str], files: Iterable[fetch.File]) -> str:
-    """Return the entries of papers and of data, and of transferbench.
-
-    Parameters
-    ----------
-    names
-        Titles or keywords of papers.
-    files
-        Original files of datasets.
-    """
+    """Return the entries of papers and of data, and of transferbench."""
     data: dict[str, list[fetch.File]] = {}
     for file in files:
         data.setdefault(dataset_of(file.name), []).append(file)

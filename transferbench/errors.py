@@ -9,11 +9,10 @@ MAX_LISTED = 12
 
 
 class UserError(ValueError):
-    """A mistake that the user can correct; the message is one line.
+    """A mistake that the user can correct; the message is one line."""
 
-    The message states what was wrong, what was expected and what to do. The command line shows only
-    the message and exits with code 2.
-    """
+    # The message states what was wrong, what was expected and what to do. The command line shows
+    # only the message and exits with code 2.
 
 
 class SeveralErrors(UserError):
@@ -24,13 +23,7 @@ class SeveralErrors(UserError):
 
     @classmethod
     def combine(cls, errors: Sequence[UserError]) -> UserError:
-        """Return one error for several, without repetitions; a single one as it is.
-
-        Parameters
-        ----------
-        errors
-            One or more errors.
-        """
+        """Return one error for several, without repetitions; a single one as it is."""
         messages = dict.fromkeys(
             message
             for error in errors
@@ -40,15 +33,9 @@ class SeveralErrors(UserError):
 
 
 class Unavailable(UserError):
-    """A required file or optional library is unavailable.
+    """A required file or optional library is unavailable."""
 
-    Parameters
-    ----------
-    brief
-        What is unavailable, without paths and addresses of this machine.
-    remedy
-        Where it was sought, and what to do.
-    """
+    # `brief`: What is unavailable, without paths and addresses of this machine.
 
     def __init__(self, brief: str, remedy: str = "") -> None:
         super().__init__(brief, remedy)
@@ -59,28 +46,20 @@ class Unavailable(UserError):
 
 
 class Failure(Exception):
-    """A failure that is no mistake of the user, such as label-free criteria against a result.
+    """A failure that is no mistake of the user, such as label-free criteria against a result."""
 
-    The command line shows only the message and exits with code 1.
-    """
+    # The command line shows only the message and exits with code 1.
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """A reason to doubt a result, with its remedy.
+    """A reason to doubt a result, with its remedy."""
 
-    Parameters
-    ----------
-    text
-        One sentence for the user.
-    worthless
-        True if the result should not be used.
-    target
-        Name of the file or domain; "" for all.
-    """
-
+    #: One sentence for the user.
     text: str
+    #: True if the result should not be used.
     worthless: bool = False
+    #: Name of the file or domain; "" for all.
     target: str = ""
 
     def __str__(self) -> str:
@@ -100,20 +79,9 @@ def closest(name: str, names: Iterable[str]) -> str:
 
 
 def unknown(what: str, name: str, known: Iterable[str], remedy: str = "") -> UserError:
-    """Return the error for a name that is not known.
-
-    Parameters
-    ----------
-    what
-        What the name is of.
-    name
-        The name that was given.
-    known
-        Known names. The message shows the closest. If none is close, it shows the names if they are
-        few, else their number and the remedy.
-    remedy
-        What to do, for example: see `transferbench list`.
-    """
+    """Return the error for a name that is not known."""
+    # `known`: The message shows the closest. If none is close, it shows the names if they are few,
+    # else their number and the remedy.
     known = sorted(known)
     few = len(known) <= MAX_LISTED or not remedy
     quoted = (repr(one) if "," in one or " " in one else one for one in known)

@@ -100,13 +100,7 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _validated(self, X: Any, y: Any = (), *, reset: bool = True) -> sp.csr_array:
-        """Return X as canonical CSR.
-
-        Raises
-        ------
-        ValueError
-            If the input is invalid, for example texts, or if y is None.
-        """
+        """Return X as canonical CSR."""
         try:
             X = validate_data(
                 self,
@@ -154,17 +148,9 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         return int(state)
 
     def _checked_params(self, family: Family) -> dict[str, Any]:
-        """Return the given parameters, and lower a default that would reach its bound.
-
-        For example, DTL has k=20 clusters, and kappa=10 of them are shared. If k=8 is given and
-        kappa is not, kappa is 4, so that again half are shared.
-
-        Raises
-        ------
-        UserError
-            If the model or a parameter is unknown, a value is invalid, or the model is of another
-            family.
-        """
+        """Return the given parameters, and lower a default that would reach its bound."""
+        # For example, DTL has k=20 clusters, and kappa=10 of them are shared. If k=8 is given and
+        # kappa is not, kappa is 4, so that again half are shared.
         resolved: Mapping[str, Any] = api.resolve(self.model, family, self._params)
         name, bound = AT_MOST.get(self.model, ("", ""))
         if not name or name in self._params or resolved[name] < resolved[bound]:
@@ -180,11 +166,10 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[misc]
-    """A classifier that labels its fitted documents; a rule of the subclass labels others.
+    """A classifier that labels its fitted documents; a rule of the subclass labels others."""
 
-    A subclass sets classes_ in `fit`, then calls `_transduce`. It defines the rule in
-    `_confidence_of_new`, and describes it in `_rule_of_new`.
-    """
+    # A subclass sets classes_ in `fit`, then calls `_transduce`. It defines the rule in
+    # `_confidence_of_new`, and describes it in `_rule_of_new`.
 
     _rule_of_new: ClassVar[str]
 
@@ -267,22 +252,11 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         self, family: Family, X: sp.csr_array, domain: np.ndarray, Y: np.ndarray,
         seen: np.ndarray, remedy: str, weights: np.ndarray | None = None,
     ) -> np.ndarray:  # fmt: skip
-        """Label the unseen documents, store data for `predict`, and return confidences (n, c).
-
-        Parameters
-        ----------
-        family
-            Family of the problem.
-        X, domain
-            Features (n, d) and domains (n,) of the documents.
-        Y, seen
-            Labels (n, c), and True for the documents (n,) that have them. The model labels the
-            others.
-        remedy
-            End of the warning for the case that all documents are seen.
-        weights
-            Weights (n,) of the labels, None for 1.
-        """
+        """Label the unseen documents, store data for `predict`, and return confidences (n, c)."""
+        # `X`, `domain`: Features (n, d) and domains (n,) of the documents.
+        # `Y`, `seen`: Labels (n, c), and True for the documents (n,) that have them. The model
+        # labels the others.
+        # `weights`: Weights (n,) of the labels, None for 1.
         self._checked_params(family)
         confidence = Y.copy()
         if seen.all():
@@ -471,13 +445,7 @@ class TransferClassifier(TransductiveClassifier):
         return self
 
     def _sample_of(self, y: np.ndarray, seen: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-        """Return Y (n, c) of the drawn documents.
-
-        Raises
-        ------
-        ValueError
-            If they are no sample of targets with labels of the sources.
-        """
+        """Return Y (n, c) of the drawn documents."""
         if (drawn & seen).any():
             raise ValueError(
                 "label_sample: expected documents of targets, whose domain is negative"
@@ -493,10 +461,8 @@ class TransferClassifier(TransductiveClassifier):
         return np.asarray(drawn[:, None] & (y[:, None] == self.classes_), np.float64)
 
     def _fit_problem(self, problem: Problem) -> Fit:
-        """Fit the model.
-
-        With a labelled sample and the model consensus, fit the model that the sample chooses.
-        """
+        """Fit the model."""
+        # With a labelled sample and the model consensus, fit the model that the sample chooses.
         if self.model != RECOMMENDED or sample_of(problem) is None:
             fit = super()._fit_problem(problem)
             # As `compare` does; no classifier needs to be trained to find worthless results.
@@ -702,13 +668,7 @@ class MultiTaskClusterer(ClusterMixin, ModelEstimator):  # type: ignore[misc]
 
 
 def _checked_domains(sample_domain: Any, X: sp.csr_array, y: Any = None) -> np.ndarray:
-    """Return sample_domain as an array (n,); None stands for one source.
-
-    Raises
-    ------
-    ValueError
-        If it does not hold n integers.
-    """
+    """Return sample_domain as an array (n,); None stands for one source."""
     if sample_domain is None:
         sample_domain = np.full(X.shape[0], SOURCE)
     if np.ma.is_masked(sample_domain):
@@ -731,22 +691,10 @@ def _checked_domains(sample_domain: Any, X: sp.csr_array, y: Any = None) -> np.n
 def _classes_of(
     y: np.ndarray, labelled: np.ndarray, unlabelled: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes (c,) of the labelled documents, and their labels Y (n, c).
-
-    Parameters
-    ----------
-    y
-        Classes (n,).
-    labelled
-        True for the documents (n,) that are labelled. The rows of the others are zero in Y.
-    unlabelled
-        True for the documents (n,) of sources that have the label −1.
-
-    Raises
-    ------
-    ValueError
-        If values are no classes, or if there are fewer than two classes.
-    """
+    """Return the classes (c,) of the labelled documents, and their labels Y (n, c)."""
+    # `labelled`: True for the documents (n,) that are labelled. The rows of the others are zero in
+    # Y.
+    # Shapes: y (n,), unlabelled (n,).
     labels = y[labelled]
     if y.dtype == object and all(isinstance(label, Number | np.bool) for label in labels):
         labels = np.array(labels.tolist())  # pandas' nullable numbers
@@ -793,13 +741,7 @@ def _checked_sample(label_sample: Any, n: int) -> np.ndarray:
 
 
 def _checked_weights(sample_weight: Any, X: sp.csr_array) -> np.ndarray:
-    """Return sample_weight as an array (n,); a single number is the weight of every document.
-
-    Raises
-    ------
-    ValueError
-        If a weight is negative or not finite, or if all are 0.
-    """
+    """Return sample_weight as an array (n,); a single number is the weight of every document."""
     weights = np.array(sample_weight, np.float64)
     if weights.ndim == 0:
         weights = np.full(X.shape[0], weights)
@@ -820,20 +762,8 @@ def _is_placeholder(label: object) -> bool:
 
 
 def _checked_labels(y: np.ndarray, domain: np.ndarray) -> np.ndarray:
-    """Return y (n,) or (n, c) with −1 for missing values of targets.
-
-    None, NaN and pandas' NA and NaT count as missing.
-
-    Warns
-    -----
-    UserWarning
-        If sources have a label such as "" or "?", which then counts as a class.
-
-    Raises
-    ------
-    ValueError
-        If values of a source are missing.
-    """
+    """Return y (n,) or (n, c) with −1 for missing values of targets."""
+    # None, NaN and pandas' NA and NaT count as missing.
     missing = np.asarray(pd.isna(y))
     rows = missing if y.ndim == 1 else missing.any(axis=1)
     if (without := np.flatnonzero(rows & (domain >= 0))).size:
@@ -896,19 +826,13 @@ def _holds_texts(values: Any) -> bool:
 
 
 class FittedDocuments:
-    """Find documents among the fitted ones, even if their values are rounded differently.
+    """Find documents among the fitted ones, even if their values are rounded differently."""
 
-    Documents are compared by random projections of their features, which are scaled to a largest
-    value of one. A document equals the nearest fitted one if no value differs by more than
-    `ROUNDING` of itself. Cutting digits instead would separate values on both sides of a bound.
-
-    Parameters
-    ----------
-    X
-        (n, d) fitted documents, canonical.
-    order
-        (n,) rows, the preferred ones last. If documents are equal, the last one is found.
-    """
+    # Documents are compared by random projections of their features, which are scaled to a largest
+    # value of one. A document equals the nearest fitted one if no value differs by more than
+    # `ROUNDING` of itself. Cutting digits instead would separate values on both sides of a bound.
+    # `X`: (n, d) fitted documents, canonical.
+    # `order`: (n,) rows, the preferred ones last. If documents are equal, the last one is found.
 
     def __init__(self, X: sp.csr_array, order: np.ndarray) -> None:
         largest = X.max(axis=0).toarray().ravel().astype(np.float64)

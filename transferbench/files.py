@@ -27,29 +27,11 @@ def user_path(text: str | Path) -> Path:
 
 @contextmanager
 def writing(path: Path, *, follow: bool = True) -> Iterator[Path]:
-    """Yield a temporary path; rename it to `path` if the block succeeds.
-
-    Otherwise remove it.
-
-    Parameters
-    ----------
-    path
-        The file to write. An existing file keeps its permissions; the target of a link is replaced.
-    follow
-        If false, a link in place of the file is replaced, not its target: for files that the user
-        did not name. A link in place of a folder on the way is always followed.
-
-    Yields
-    ------
-    Path
-        A path in the same folder.
-
-    Raises
-    ------
-    UserError
-        If the folder cannot be written, the disk is full, or `path` is read-only or no regular
-        file; `path` is then unchanged.
-    """
+    """Yield a temporary path; rename it to `path` if the block succeeds."""
+    # Otherwise remove it.
+    # `path`: An existing file keeps its permissions; the target of a link is replaced.
+    # `follow`: If false, a link in place of the file is replaced, not its target: for files that
+    # the user did not name. A link in place of a folder on the way is always followed.
     with reporting(path):
         if follow:
             target = Path(os.path.realpath(path))
@@ -86,14 +68,7 @@ def reporting(path: Path) -> Iterator[None]:
 
 
 def file_mode(path: Path) -> int:
-    """Return the permissions of a file, the usual ones if there is none.
-
-    Raises
-    ------
-    OSError
-        For a FIFO, device, socket or folder, for a loop of links, and for a read-only file, which
-        could be replaced if its folder is writable.
-    """
+    """Return the permissions of a file, the usual ones if there is none."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -106,13 +81,9 @@ def file_mode(path: Path) -> int:
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """Open a regular file for reading.
-
-    Raises
-    ------
-    OSError
-        For any other kind of file: opening a FIFO would wait, and reading a device may never end.
-    """
+    """Open a regular file for reading."""
+    # Raises OSError: for any other kind of file: opening a FIFO would wait, and reading a device
+    # may never end.
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode):
         what = "is a folder" if stat.S_ISDIR(mode) else "no regular file"
@@ -122,25 +93,10 @@ def open_regular(path: Path) -> BufferedReader:
 
 @contextmanager
 def open_zip(path: Path, max_bytes: int) -> Iterator[zipfile.ZipFile]:
-    """Open a zip whose members may be read by `read_member`.
-
-    Parameters
-    ----------
-    path
-        The zip.
-    max_bytes
-        Largest size of all its members, unpacked.
-
-    Raises
-    ------
-    ValueError
-        If it says that it has more members than MAX_MEMBERS, or more bytes; or if a member is
-        packed by another method than deflate: zipfile would unpack any number of bytes at once.
-    zipfile.BadZipFile
-        For another kind of file.
-    OSError
-        For an unreadable file.
-    """
+    """Open a zip whose members may be read by `read_member`."""
+    # Raises ValueError: if it says that it has more members than MAX_MEMBERS, or more bytes; or if
+    # a member is packed by another method than deflate: zipfile would unpack any number of bytes at
+    # once.
     with open_regular(path) as file:
         if path.stat().st_size:
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -157,13 +113,7 @@ def open_zip(path: Path, max_bytes: int) -> Iterator[zipfile.ZipFile]:
 
 
 def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """Return a member of a zip; no more is unpacked than its header says.
-
-    Raises
-    ------
-    ValueError
-        If it has another size.
-    """
+    """Return a member of a zip; no more is unpacked than its header says."""
     with archive.open(info) as stream:
         content = stream.read(info.file_size + 1)
     if len(content) != info.file_size:
@@ -173,20 +123,8 @@ def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 
 @contextmanager
 def exclusive(lock: Path, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Let one process at a time into the block.
-
-    Parameters
-    ----------
-    lock
-        A file for the lock, which is not removed.
-    on_wait
-        Called if another process is in the block.
-
-    Raises
-    ------
-    UserError
-        If the file cannot be written.
-    """
+    """Let one process at a time into the block."""
+    # `on_wait`: Called if another process is in the block.
     from filelock import FileLock, Timeout
 
     file_lock = FileLock(lock)
@@ -206,12 +144,6 @@ def exclusive(lock: Path, on_wait: Callable[[], None]) -> Iterator[None]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text atomically.
-
-    Raises
-    ------
-    UserError
-        As `writing` does.
-    """
+    """Write UTF-8 text atomically."""
     with writing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

@@ -114,10 +114,8 @@ def _package(path: Path) -> dict[Path, str]:
 
 @cache
 def _read(path: Path) -> tuple[str, list[Path]]:
-    """Return a module's syntax without docstrings, and the files of the imports to follow.
-
-    If the file is not valid Python, return the digest of its content, and no files.
-    """
+    """Return a module's syntax without docstrings, and the files of the imports to follow."""
+    # If the file is not valid Python, return the digest of its content, and no files.
     content = path.read_bytes() if path.is_file() else b""
     try:
         tree = ast.parse(content.decode() if path.suffix == ".py" else "?")
@@ -131,10 +129,9 @@ def _read(path: Path) -> tuple[str, list[Path]]:
 
 
 def _text(node: Any) -> str:
-    """Return a syntax tree as text that is the same for every version of Python.
-
-    `ast.dump` prints fields that some versions lack, and 3.12 puts empty constants into f-strings.
-    """
+    """Return a syntax tree as text that is the same for every version of Python."""
+    # `ast.dump` prints fields that some versions lack, and 3.12 puts empty constants into
+    # f-strings.
     if isinstance(node, ast.JoinedStr):
         parts = [part for part in node.values if getattr(part, "value", None) != ""]
         node = ast.JoinedStr(values=parts)

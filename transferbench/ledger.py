@@ -23,11 +23,9 @@ def first_equal(model: str, code: str) -> str:
 
 @cache
 def _equal_code() -> dict[tuple[str, str], str]:
-    """Return the first of equal fingerprints by model and fingerprint.
-
-    A proof says that two are equal, so the order of the lines does not matter but for which of them
-    is the first: branches may be merged.
-    """
+    """Return the first of equal fingerprints by model and fingerprint."""
+    # A proof says that two are equal, so the order of the lines does not matter but for which of
+    # them is the first: branches may be merged.
     parents: dict[tuple[str, str], str] = {}
 
     def root(model: str, code: str) -> str:

@@ -31,10 +31,8 @@ _USERINFO = re.compile(r"(://)[^/\s'\"]*@")
 
 
 def printable(text: str) -> str:
-    """Return text with control characters escaped, such as \\u001b.
-
-    JSON remains valid, with the same content.
-    """
+    """Return text with control characters escaped, such as \\u001b."""
+    # JSON remains valid, with the same content.
     return _UNPRINTABLE.sub(
         lambda match: match[0] if match[0] in "\t\n" else f"\\u{ord(match[0]):04x}", text
     )
@@ -47,13 +45,8 @@ def no_formula(value: Any) -> Any:
 
 
 def hide_passwords(text: str) -> str:
-    """Return a message without the user names and passwords of its addresses.
-
-    Parameters
-    ----------
-    text
-        A message. Not data: a label may look like an address.
-    """
+    """Return a message without the user names and passwords of its addresses."""
+    # `text`: Not data: a label may look like an address.
     return _USERINFO.sub(r"\1", text)
 
 
@@ -90,10 +83,8 @@ def short_label(name: str) -> str:
 
 
 def install_hint(extra: str) -> str:
-    """Return how to add an extra to this copy of transferbench.
-
-    Outside a checkout this is no command, because the name on a package index may be another's.
-    """
+    """Return how to add an extra to this copy of transferbench."""
+    # Outside a checkout this is no command, because the name on a package index may be another's.
     root = Path(__file__).parent.parent
     if (root / "pyproject.toml").is_file():
         return f"run `pip install -e '.[{extra}]'` in {root}"
@@ -101,13 +92,7 @@ def install_hint(extra: str) -> str:
 
 
 def need(name: str) -> Any:
-    """Import a module of the extra `modern`.
-
-    Raises
-    ------
-    Unavailable
-        With the remedy, if it is not installed.
-    """
+    """Import a module of the extra `modern`."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -116,11 +101,9 @@ def need(name: str) -> Any:
 
 
 def reason(error: BaseException) -> str:
-    """Return the type and the first line of an error, and where a user's code raised it.
-
-    Of several errors in a group the first is described, too. Return the type alone if the text
-    cannot be obtained.
-    """
+    """Return the type and the first line of an error, and where a user's code raised it."""
+    # Of several errors in a group the first is described, too. Return the type alone if the text
+    # cannot be obtained.
     kind = type(error).__name__
     try:
         lines = str(error)[: 2 * MAX_REASON].strip().splitlines()
@@ -136,11 +119,10 @@ def reason(error: BaseException) -> str:
 
 
 def user_place(error: BaseException) -> str:
-    """Return file and line of the innermost frame of an error in a user's code, "" without one.
-
-    A user's code is in no library: neither in this package, nor installed, nor of Python. The file
-    is relative to the current folder, or its name alone: a message shows no path of a machine.
-    """
+    """Return file and line of the innermost frame of an error in a user's code, "" without one."""
+    # A user's code is in no library: neither in this package, nor installed, nor of Python. The
+    # file is relative to the current folder, or its name alone: a message shows no path of a
+    # machine.
     paths = sysconfig.get_paths()
     libraries = [Path(__file__).parent, *(Path(paths[name]) for name in LIBRARY_PATHS)]
     place = ""

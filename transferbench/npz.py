@@ -27,24 +27,9 @@ SPARSE = {cls.__name__: cls for cls in (sp.csr_array, sp.csr_matrix, sp.csc_arra
 
 
 def write_arrays(path: Path, header: Any, value: Any, name: str = "") -> None:
-    """Write a header and a value to a file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    header
-        Plain data, written as JSON.
-    value
-        Numbers, texts, None, arrays, sparse matrices; tuples, lists and dataclasses of them.
-    name
-        The name that the file must be read by.
-
-    Raises
-    ------
-    NotImplementedError
-        For a value of another type.
-    """
+    """Write a header and a value to a file."""
+    # `value`: Numbers, texts, None, arrays, sparse matrices; tuples, lists and dataclasses of them.
+    # `name`: The name that the file must be read by.
     arrays: list[np.ndarray] = []
     texts = {"header": json.dumps(header), "value": json.dumps(pack(value, arrays))}
     encoded = {name: np.frombuffer(text.encode(), np.uint8) for name, text in texts.items()}
@@ -58,50 +43,18 @@ def write_arrays(path: Path, header: Any, value: Any, name: str = "") -> None:
 
 
 def read_header(path: Path, name: str = "") -> Any:
-    """Return the header of a file, without reading its arrays.
-
-    Parameters
-    ----------
-    path
-        The file.
-    name
-        The name that it was written for.
-
-    Raises
-    ------
-    ValueError
-        If the digest is wrong: the file is damaged, or was written for another name.
-    OSError
-        If the file cannot be read.
-    """
+    """Return the header of a file, without reading its arrays."""
+    # Raises ValueError: if the digest is wrong: the file is damaged, or was written for another
+    # name.
     with _open(path, name) as arrays:
         return json.loads(arrays["header"].tobytes())
 
 
 def read_value(path: Path, classes: Mapping[str, Any], name: str = "") -> Any:
-    """Return the value of a file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    classes
-        Dataclasses by name; any other object is refused.
-    name
-        The name that the file was written for.
-
-    Returns
-    -------
-    Any
-        The value, with its types.
-
-    Raises
-    ------
-    ValueError
-        If the digest is wrong: the file is damaged, or was written for another name.
-    OSError
-        If the file cannot be read.
-    """
+    """Return the value of a file."""
+    # `classes`: Dataclasses by name; any other object is refused.
+    # Raises ValueError: if the digest is wrong: the file is damaged, or was written for another
+    # name.
 
     def unpack(part: Any) -> Any:
         match part:
@@ -127,25 +80,7 @@ def read_value(path: Path, classes: Mapping[str, Any], name: str = "") -> Any:
 
 
 def pack(value: Any, arrays: list[np.ndarray]) -> Any:
-    """Return a description of a value as JSON.
-
-    Parameters
-    ----------
-    value
-        The value, see `write_arrays`.
-    arrays
-        The arrays of the value are added to this list.
-
-    Returns
-    -------
-    Any
-        Plain data that refer to arrays by index.
-
-    Raises
-    ------
-    NotImplementedError
-        For a value of another type.
-    """
+    """Return a description of a value as JSON."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if type(value) is list:

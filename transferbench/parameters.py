@@ -50,17 +50,7 @@ WORDS = {int: "integer", float: "number", str: "text", bool: "true or false", ty
 
 @dataclass(frozen=True)
 class Parameter:
-    """One keyword-only argument.
-
-    Parameters
-    ----------
-    name
-        Name of the argument.
-    type
-        Its annotation.
-    default
-        Its default.
-    """
+    """One keyword-only argument."""
 
     name: str
     type: Any
@@ -106,22 +96,7 @@ def takes_seed(function: Callable[..., Any]) -> bool:
 def resolve(
     function: Callable[..., Any], values: Mapping[str, object], owner: str
 ) -> dict[str, Value]:
-    """Return every parameter with its value: the given one, checked and converted, or the default.
-
-    Parameters
-    ----------
-    function
-        The function whose signature is the schema.
-    values
-        Given values by name.
-    owner
-        Name of the function in the message.
-
-    Raises
-    ------
-    UserError
-        For an unknown name, a wrong type or a value out of bounds.
-    """
+    """Return every parameter's value: the given one, checked and converted, or the default."""
     parameters = schema(function)
     for name in values:
         if name not in parameters:
@@ -139,23 +114,9 @@ def resolve(
 
 
 def convert(value: object, annotation: Any, what: str) -> Any:
-    """Return a value as the annotated type.
-
-    Parameters
-    ----------
-    value
-        The given value. The text "none" becomes None if the type allows None. A list may be given
-        as a text with commas, or as a single value if the type allows lists only.
-    annotation
-        The type.
-    what
-        Name of the value in the message.
-
-    Raises
-    ------
-    UserError
-        For a value that does not fit.
-    """
+    """Return a value as the annotated type."""
+    # `value`: The text "none" becomes None if the type allows None. A list may be given as a text
+    # with commas, or as a single value if the type allows lists only.
     from pydantic import ValidationError
 
     choices = getattr(annotation, "__args__", ())
@@ -196,18 +157,7 @@ def _adapter(annotation: Any) -> TypeAdapter[Any]:
 
 
 def parse(assignments: Iterable[str]) -> dict[str, str]:
-    """Return {'k': '8'} for ['k=8']; `convert` gives the values their types.
-
-    Parameters
-    ----------
-    assignments
-        Texts NAME=VALUE.
-
-    Raises
-    ------
-    UserError
-        For an assignment without '=' and for a name that is given twice.
-    """
+    """Return {'k': '8'} for ['k=8']; `convert` gives the values their types."""
     values: dict[str, str] = {}
     for assignment in assignments:
         name, equals, text = (part.strip() for part in assignment.partition("="))

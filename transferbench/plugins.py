@@ -29,13 +29,7 @@ def points() -> Any:  # of a type that depends on the version of Python
 
 
 def origin(point: EntryPoint) -> Path:
-    """Return the file of an entry point's module, without importing it.
-
-    Raises
-    ------
-    ImportError
-        If it is not a module.
-    """
+    """Return the file of an entry point's module, without importing it."""
     if point.attr:
         raise ImportError(f"expected the name of a module, got {point.value}")
     spec = find_spec(point.module)

@@ -44,11 +44,9 @@ def choose(
     max_seconds: float,
     factor: Callable[[T], float] = lambda run: 1.0,
 ) -> tuple[list[T], list[str]]:
-    """Return the runs to repeat, and the traits that only longer runs have.
-
-    From the quickest run on, one is repeated if it has a trait that no quicker one has; `factor`
-    multiplies the seconds in this order.
-    """
+    """Return the runs to repeat, and the traits that only longer runs have."""
+    # From the quickest run on, one is repeated if it has a trait that no quicker one has; `factor`
+    # multiplies the seconds in this order.
 
     def cost(run: T) -> float:
         return (run.seconds or math.inf) * factor(run)

@@ -52,31 +52,21 @@ COMPARED = (
 
 @dataclass(frozen=True)
 class Proof:
-    """The comparison of a model's runs by two versions of its code.
-
-    Parameters
-    ----------
-    base, now
-        Fingerprints of both versions.
-    lines, compared, values
-        Numbers of committed runs with the code `base`, of runs that were repeated, and of the
-        values of parameters that these have.
-    skipped
-        Traits, among them values of parameters, whose quickest run takes too long.
-    difference
-        The first difference; "" if there is none.
-    same_scores
-        True if all scores are equal to the last bit, too.
-    """
+    """The comparison of a model's runs by two versions of its code."""
 
     model: str
     base: str
     now: str
+    #: `lines`, `compared`, `values`: Numbers of committed runs with the code `base`, of runs that
+    #: were repeated, and of the values of parameters that these have.
     lines: int
     compared: int
     values: int
+    #: Traits, among them values of parameters, whose quickest run takes too long.
     skipped: tuple[str, ...]
+    #: The first difference; "" if there is none.
     difference: str
+    #: True if all scores are equal to the last bit, too.
     same_scores: bool = True
 
     def __str__(self) -> str:
@@ -92,11 +82,9 @@ def values(record: Record) -> set[str]:
 
 
 def traits(record: Record) -> set[str]:
-    """Return the traits of a run that may lead its model into another branch of the code.
-
-    They are each value of a parameter, the dataset, the number of digits of the number of scored
-    documents, a curve, and the number of scored domains.
-    """
+    """Return the traits of a run that may lead its model into another branch of the code."""
+    # They are each value of a parameter, the dataset, the number of digits of the number of scored
+    # documents, a curve, and the number of scored domains.
     present = {f"curve={record.curve is not None}", f"domains={len(record.metrics)}"}
     present.add(f"dataset={record.task.partition('/')[0]}")
     present.add(f"digits={len(str(max(record.documents.values(), default=0)))}")
@@ -106,10 +94,8 @@ def traits(record: Record) -> set[str]:
 def variants(
     records: Iterable[Record], max_seconds: float, loaded: Container[str] = ()
 ) -> tuple[list[Record], list[str]]:
-    """Return the runs of one model to repeat, and the traits that only longer runs have.
-
-    A run on a task that is not loaded for others counts twice: to build a task may take minutes.
-    """
+    """Return the runs of one model to repeat, and the traits that only longer runs have."""
+    # A run on a task that is not loaded for others counts twice: to build a task may take minutes.
     return repeats.choose(records, traits, max_seconds, lambda r: 1 if r.task in loaded else 2)
 
 
@@ -157,18 +143,10 @@ def prove(
 
 
 def add_parameters(*paths: Path) -> int:
-    """Add the parameters that models have and lines lack, at their defaults, to files of runs.
-
-    No file is written unless all lines of all files are runs.
-
-    Other lines stay as they are, and those of a model or with a parameter that is gone. So do lines
-    of models of other packages: their defaults change with their versions.
-
-    Returns
-    -------
-    int
-        Number of changed lines.
-    """
+    """Add the parameters that models have and lines lack, at their defaults, to files of runs."""
+    # No file is written unless all lines of all files are runs.
+    # Other lines stay as they are, and those of a model or with a parameter that is gone. So do
+    # lines of models of other packages: their defaults change with their versions.
     texts, changed = dict[Path, str](), 0
     for path in paths:
         lines, before = path.read_text(encoding="utf-8").splitlines(keepends=True), changed
@@ -211,10 +189,8 @@ def _shorten(value: Any, most: int = 120) -> str:
 
 @contextmanager
 def checked_out(root: Path, commit: str) -> Iterator[Path]:
-    """Check a commit out into a temporary folder for the block.
-
-    So nobody changes the code while it is compared.
-    """
+    """Check a commit out into a temporary folder for the block."""
+    # So nobody changes the code while it is compared.
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
         _git(root, "worktree", "add", "--quiet", "--detach", str(tree), commit)
@@ -225,13 +201,7 @@ def checked_out(root: Path, commit: str) -> Iterator[Path]:
 
 
 def commit_of(root: Path, name: str) -> str:
-    """Return the digits of a commit.
-
-    Raises
-    ------
-    UserError
-        For an unknown commit.
-    """
+    """Return the digits of a commit."""
     try:
         digits = _git(root, "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}")
     except UserError:
@@ -241,13 +211,7 @@ def commit_of(root: Path, name: str) -> str:
 
 
 def check_committed(root: Path) -> None:
-    """Check that no code has uncommitted changes: a proof compares two commits.
-
-    Raises
-    ------
-    UserError
-        If a file has.
-    """
+    """Check that no code has uncommitted changes: a proof compares two commits."""
     code = ("transferbench", "experiments", ":!transferbench/equal_code.jsonl")
     if changed := _git(root, "status", "--porcelain", "--", *code):
         file = changed.split()[-1]
@@ -291,11 +255,9 @@ def ledger_line(proofs: Sequence[Proof], base: str, commit: str) -> str:
 def prove_equal(
     root: Path, base: str, settings: Settings, max_seconds: float, accept_skipped: bool
 ) -> Iterator[str]:
-    """Compare the commit `base` with HEAD; yield lines for people, and add proofs to the ledger.
-
-    Raise UserError if a commit or committed code is missing, and Failure if a model is not equal,
-    or not proved as its runs take too long.
-    """
+    """Compare the commit `base` with HEAD; yield lines for people, and add proofs to the ledger."""
+    # Raise UserError if a commit or committed code is missing, and Failure if a model is not equal,
+    # or not proved as its runs take too long.
     check_committed(root)
     commits = [commit_of(root, name) for name in (base, "HEAD")]
     proofs = list[Proof]()

@@ -23,30 +23,20 @@ MAX_GIB = 2**20
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of one command.
+    """Settings of one command."""
 
-    Parameters
-    ----------
-    data
-        Folder of downloaded and built data.
-    results
-        Folder of records and tables; by default `results` in the current folder or, inside a
-        checkout of this package, at its top.
-    mirrors
-        Folders or URLs of original files, tried in order.
-    offline
-        If true, use no network.
-    max_size
-        Largest size of a user's file in GiB.
-    max_artefacts
-        Largest size of all artefacts in GiB, see `artefacts`; 0 stores none.
-    """
-
+    #: Folder of downloaded and built data.
     data: Path
+    #: Folder of records and tables; by default `results` in the current folder or, inside a
+    #: checkout of this package, at its top.
     results: Path
+    #: Folders or URLs of original files, tried in order.
     mirrors: tuple[str, ...] = ()
+    #: If true, use no network.
     offline: bool = False
+    #: Largest size of a user's file in GiB.
     max_size: Annotated[float, Gt(0), Lt(MAX_GIB)] = 1.0
+    #: Largest size of all artefacts in GiB, see `artefacts`; 0 stores none.
     max_artefacts: Annotated[float, Ge(0), Lt(MAX_GIB)] = 4.0
 
     @property
@@ -97,18 +87,7 @@ def _cache() -> Path:
 
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Return the settings from defaults and the environment.
-
-    Parameters
-    ----------
-    environment
-        Environment variables.
-
-    Raises
-    ------
-    UserError
-        For an invalid variable.
-    """
+    """Return the settings from defaults and the environment."""
     root, folder = checkout(), Path.cwd()
     # Work inside the checkout uses the committed results; other work uses the current folder.
     inside = root is not None and folder.is_relative_to(root.resolve())

@@ -83,31 +83,21 @@ def one_sided_p(
     exact: Any = math.nan,
     documents: Any = math.nan,
 ) -> tuple[Any, Any, Any]:
-    """Return the one-sided p of means above 0: the one that decides, over seeds, over documents.
-
-    Over the seeds it is a paired t-test, over the documents an exact or else a normal test. If both
-    errors are known, a third test has the sum of both variances and Welch's degrees of freedom:
-    with errors of one size, each of the two tests alone could hold for 1 in 10 untrue claims at the
-    level of 5 per cent. Several seeds that show no spread have the sign test, p = 2⁻ⁿ: a method
-    that ends in one of two solutions gives equal seeds as often. The largest p decides; it is 1 if
-    neither error is known. With k documents it is at least 2⁻ᵏ, as over units. Arguments and values
-    are arrays of one shape, or numbers.
-
-    Parameters
-    ----------
-    mean, spread, n
-        Mean of the differences by seed, its standard error, NaN if it is not known, and the number
-        of seeds.
-    has_seeds
-        False if neither method takes a seed; the p over the seeds is then NaN. With a single seed
-        it is 1.
-    error
-        Standard error that the choice of documents causes; NaN if it is not known.
-    exact
-        Exact p over the documents; NaN if only the error is known.
-    documents
-        Number of documents; NaN if it is not known.
-    """
+    """Return the one-sided p of means above 0: the one that decides, over seeds, over documents."""
+    # Over the seeds it is a paired t-test, over the documents an exact or else a normal test. If
+    # both errors are known, a third test has the sum of both variances and Welch's degrees of
+    # freedom: with errors of one size, each of the two tests alone could hold for 1 in 10 untrue
+    # claims at the level of 5 per cent. Several seeds that show no spread have the sign test, p =
+    # 2⁻ⁿ: a method that ends in one of two solutions gives equal seeds as often. The largest p
+    # decides; it is 1 if neither error is known. With k documents it is at least 2⁻ᵏ, as over
+    # units. Arguments and values are arrays of one shape, or numbers.
+    # `mean`, `spread`, `n`: Mean of the differences by seed, its standard error, NaN if it is not
+    # known, and the number of seeds.
+    # `has_seeds`: False if neither method takes a seed; the p over the seeds is then NaN. With a
+    # single seed it is 1.
+    # `error`: Standard error that the choice of documents causes; NaN if it is not known.
+    # `exact`: Exact p over the documents; NaN if only the error is known.
+    # `documents`: Number of documents; NaN if it is not known.
     from scipy.special import ndtr, stdtr
 
     mean, spread, n, error, exact, documents = (
@@ -130,23 +120,13 @@ def one_sided_p(
 
 @dataclass(frozen=True)
 class PairedTest:
-    """The test of one row, by itself.
-
-    Parameters
-    ----------
-    row
-        What is compared.
-    differences
-        The differences by seed.
-    seeds
-        Their seeds; (None,) if neither method takes one.
-    error
-        Standard error that the choice of documents causes; NaN if it is not known.
-    """
+    """The test of one row, by itself."""
 
     row: str
     differences: tuple[float, ...]
+    #: Their seeds; (None,) if neither method takes one.
     seeds: tuple[int | None, ...] = ()
+    #: Standard error that the choice of documents causes; NaN if it is not known.
     error: float = math.nan
 
     @property
@@ -165,23 +145,12 @@ class PairedTest:
 
 
 def paired_tests(differences: pd.DataFrame, rows: pd.DataFrame, matters: float) -> pd.DataFrame:
-    """Test each row for the claim and against it.
-
-    Parameters
-    ----------
-    differences, rows
-        The two frames, see above.
-    matters
-        The smallest difference that matters. A smaller mean difference decides nothing, nor do
-        identical columns: p is 1, without parts.
-
-    Returns
-    -------
-    DataFrame
-        `rows` with these columns added: the mean difference and n, the number of differences; for_p
-        and against_p, which decide; and their parts for_seeds, for_documents, against_seeds and
-        against_documents, NaN if they are not known.
-    """
+    """Test each row for the claim and against it."""
+    # `matters`: The smallest difference that matters. A smaller mean difference decides nothing,
+    # nor do identical columns: p is 1, without parts.
+    # Returns: `rows` with these columns added: the mean difference and n, the number of
+    # differences; for_p and against_p, which decide; and their parts for_seeds, for_documents,
+    # against_seeds and against_documents, NaN if they are not known.
     mean, n = differences.mean(axis=1), differences.count(axis=1)
     spread = np.hypot(seeds_error(differences), rows.get("least_error", 0.0))
     spread = spread + rows.get("unseen_error", 0.0)
@@ -201,10 +170,8 @@ def paired_tests(differences: pd.DataFrame, rows: pd.DataFrame, matters: float) 
 
 
 def seeds_error(differences: pd.DataFrame) -> pd.Series:
-    """Return the standard error of the mean over the seeds of each row; NaN if it is not known.
-
-    It is not known for a single difference, nor if all are the same.
-    """
+    """Return the standard error of the mean over the seeds of each row; NaN if it is not known."""
+    # It is not known for a single difference, nor if all are the same.
     same = differences.max(axis=1) - differences.min(axis=1) <= ROUNDING
     return differences.sem(axis=1).mask(same)
 
@@ -212,22 +179,14 @@ def seeds_error(differences: pd.DataFrame) -> pd.Series:
 def average(
     differences: pd.DataFrame, rows: pd.DataFrame, by: list[str]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return both frames for the mean over several rows.
-
-    The mean is by seed, for the seeds that all rows have. Without such a seed there is a single
-    difference. A row of equal seeds has an error over the seeds that is not seen. If other rows
-    show theirs, it counts as if it had the largest of them, not independent of theirs, and a
-    difference of exactly 0 on the side that is tested, if it is ahead there. Rows may share
-    documents, so the error is the mean of their errors, and the number of documents is the largest
-    one.
-
-    Parameters
-    ----------
-    differences, rows
-        The two frames, see above.
-    by
-        Levels of the index that stay: comparison, or comparison and unit.
-    """
+    """Return both frames for the mean over several rows."""
+    # The mean is by seed, for the seeds that all rows have. Without such a seed there is a single
+    # difference. A row of equal seeds has an error over the seeds that is not seen. If other rows
+    # show theirs, it counts as if it had the largest of them, not independent of theirs, and a
+    # difference of exactly 0 on the side that is tested, if it is ahead there. Rows may share
+    # documents, so the error is the mean of their errors, and the number of documents is the
+    # largest one.
+    # `by`: Levels of the index that stay: comparison, or comparison and unit.
     groups = rows.groupby(level=by, sort=False)
     by_seed = differences.drop(columns=NO_COMMON_SEED, errors="ignore")
     seeds = by_seed.groupby(level=by, sort=False)
@@ -263,28 +222,12 @@ def decide(
     matters: float = 0.0,
     over_units: bool = False,
 ) -> pd.DataFrame:
-    """Decide on a claim and on its contrary for each comparison.
-
-    Over units, an average that is below what matters gives p = 1 without a test.
-
-    Parameters
-    ----------
-    differences, rows
-        The two frames, see above.
-    extent
-        The rows on which a difference is claimed.
-    matters
-        The smallest difference that matters.
-    over_units
-        True if a claim about most rows or their average is tested over the units.
-
-    Returns
-    -------
-    DataFrame
-        A line for each comparison. The columns for_p and against_p are to be compared with ALPHA;
-        their parts for_seeds, for_documents and so on are those of the row that decides, NaN over
-        units.
-    """
+    """Decide on a claim and on its contrary for each comparison."""
+    # Over units, an average that is below what matters gives p = 1 without a test.
+    # `over_units`: True if a claim about most rows or their average is tested over the units.
+    # Returns: A line for each comparison. The columns for_p and against_p are to be compared with
+    # ALPHA; their parts for_seeds, for_documents and so on are those of the row that decides, NaN
+    # over units.
     if extent in ("most", "average"):
         differences, rows = average(differences, rows, ["comparison", "unit"])
     if extent == "average" and not over_units:
@@ -328,35 +271,23 @@ def _over_units(tests: pd.DataFrame, extent: Extent, matters: float, side: str) 
 
 
 def paired_error(differences: Sequence[np.ndarray], margin: float = 0.0) -> float:
-    """Return the standard error of a mean difference that the choice of documents causes.
-
-    For two methods that are right or wrong, b documents for the first and c for the second one, it
-    is that of McNemar's z = (b − c) / √(b + c), with two documents added for each method, so it is
-    never 0: z = (b − c) / √(b + c + 4). With a margin the variance is the one that a mean has which
-    equals the margin: such a mean needs at least a share of |margin| documents that differ, and
-    those that the sample lacks are added.
-
-    Differences are not symmetric about a margin, nor are means over seeds, so one document may move
-    the mean farther to one side than all others together. The error is widened for the largest such
-    skewness, by a Cornish–Fisher term of two documents: z + a (z² − 1) is the ratio of the mean to
-    the error before, with a = d / (3 error), where one document is worth d.
-
-    Parameters
-    ----------
-    differences
-        A vector (n,) for each domain, with a value from −1 to 1 for each document: the share of
-        seeds in which the first method is right less that of the second one. Domains weigh equally
-        and share no document. They also share the added documents.
-    margin
-        What the mean difference is tested to exceed.
-
-    References
-    ----------
-    Q. McNemar, Psychometrika 12 (1947). Added documents: A. Agresti and B. Caffo, The American
-    Statistician 54 (2000); D. G. Bonett and R. M. Price, Journal of Educational and Behavioral
-    Statistics 37 (2012). Skewness: E. A. Cornish and R. A. Fisher, Revue de l'Institut
-    International de Statistique 5 (1938).
-    """
+    """Return the standard error of a mean difference that the choice of documents causes."""
+    # For two methods that are right or wrong, b documents for the first and c for the second one,
+    # it is that of McNemar's z = (b − c) / √(b + c), with two documents added for each method, so
+    # it is never 0: z = (b − c) / √(b + c + 4). With a margin the variance is the one that a mean
+    # has which equals the margin: such a mean needs at least a share of |margin| documents that
+    # differ, and those that the sample lacks are added.
+    # Differences are not symmetric about a margin, nor are means over seeds, so one document may
+    # move the mean farther to one side than all others together. The error is widened for the
+    # largest such skewness, by a Cornish–Fisher term of two documents: z + a (z² − 1) is the ratio
+    # of the mean to the error before, with a = d / (3 error), where one document is worth d.
+    # `differences`: A vector (n,) for each domain, with a value from −1 to 1 for each document: the
+    # share of seeds in which the first method is right less that of the second one. Domains weigh
+    # equally and share no document. They also share the added documents.
+    # Q. McNemar, Psychometrika 12 (1947). Added documents: A. Agresti and B. Caffo, The American
+    # Statistician 54 (2000); D. G. Bonett and R. M. Price, Journal of Educational and Behavioral
+    # Statistics 37 (2012). Skewness: E. A. Cornish and R. A. Fisher, Revue de l'Institut
+    # International de Statistique 5 (1938).
     n_domains = len(differences)
     excess = fmean(float(domain.mean()) for domain in differences) - margin
     differ = fmean(float(np.abs(domain).mean()) for domain in differences)
@@ -378,25 +309,15 @@ def paired_error(differences: Sequence[np.ndarray], margin: float = 0.0) -> floa
 
 
 def difference_margin(error: Any, dof: Any, other_error: Any, other_dof: Any) -> Any:
-    """Return half the width of the interval of 1 - 2·`ALPHA` of a difference of two means.
-
-    It is t s with s² = e₁² + e₂², where t is the quantile 1 - `ALPHA` of Student's distribution
-    with Welch's degrees of freedom, s⁴ / (e₁⁴/f₁ + e₂⁴/f₂). Arguments and value are arrays of one
-    shape, or numbers.
-
-    Parameters
-    ----------
-    error, dof
-        Standard error e₁ of the one mean, and its degrees of freedom f₁: of a mean of n runs n - 1;
-        infinite for an error that counts as known. An error of 0 has none, and that of both makes
-        a margin of 0. NaN if it is not known; then the margin is NaN, too.
-    other_error, other_dof
-        The same of the other mean, e₂ and f₂.
-
-    References
-    ----------
-    B. L. Welch, Biometrika 34 (1947).
-    """
+    """Return half the width of the interval of 1 - 2·`ALPHA` of a difference of two means."""
+    # It is t s with s² = e₁² + e₂², where t is the quantile 1 - `ALPHA` of Student's distribution
+    # with Welch's degrees of freedom, s⁴ / (e₁⁴/f₁ + e₂⁴/f₂). Arguments and value are arrays of one
+    # shape, or numbers.
+    # `error`, `dof`: Standard error e₁ of the one mean, and its degrees of freedom f₁: of a mean of
+    # n runs n - 1; infinite for an error that counts as known. An error of 0 has none, and that of
+    # both makes a margin of 0. NaN if it is not known; then the margin is NaN, too.
+    # `other_error`, `other_dof`: The same of the other mean, e₂ and f₂.
+    # B. L. Welch, Biometrika 34 (1947).
     from scipy.special import stdtrit
 
     all_four = (np.asarray(number, float) for number in (error, other_error, dof, other_dof))
@@ -410,54 +331,30 @@ def difference_margin(error: Any, dof: Any, other_error: Any, other_dof: Any) ->
 
 
 def is_equivalent(difference: Any, margin: Any, tolerance: Any) -> Any:
-    """Return True where two one-sided tests show that a difference is within the tolerance.
+    """Return True where two one-sided tests show that a difference is within the tolerance."""
+    # Both tests reject at `ALPHA` just if the interval of 1 - 2·`ALPHA`, difference ± margin, lies
+    # within ± tolerance. A margin of NaN shows nothing. Arguments and value are arrays of one
+    # shape, or numbers.
+    # D. J. Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15 (1987); D. Lakens,
+    # Social Psychological and Personality Science 8 (2017).
 
-    Both tests reject at `ALPHA` just if the interval of 1 - 2·`ALPHA`, difference ± margin, lies
-    within ± tolerance. A margin of NaN shows nothing. Arguments and value are arrays of one shape,
-    or numbers.
-
-    Parameters
-    ----------
-    difference
-        Difference of two means.
-    margin
-        See `difference_margin`.
-    tolerance
-        The largest difference that does not matter.
-
-    References
-    ----------
-    D. J. Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15 (1987); D. Lakens, Social
-    Psychological and Personality Science 8 (2017).
-    """
     # The difference of decimal fractions may exceed an equal tolerance in the last bit.
     return np.abs(difference) + margin <= np.asarray(tolerance) * (1 + ROUNDING)
 
 
 def equivalence(difference: float, margin: float, tolerance: float) -> Equivalence:
-    """Return what the interval difference ± margin shows; see `is_equivalent`.
-
-    It is equivalent if the interval lies within ± tolerance, different if it lies outside, and
-    undecided if it has parts of both or the margin is NaN. Without a margin the difference itself
-    decides.
-    """
+    """Return what the interval difference ± margin shows; see `is_equivalent`."""
+    # It is equivalent if the interval lies within ± tolerance, different if it lies outside, and
+    # undecided if it has parts of both or the margin is NaN. Without a margin the difference itself
+    # decides.
     if is_equivalent(difference, margin, tolerance):
         return "equivalent"
     return "different" if abs(difference) - margin > tolerance else "undecided"
 
 
 def binomial_p(right: float, n: int, p: float) -> tuple[float, float]:
-    """Return the exact p that more than a share p of documents is right, and that less is.
-
-    Parameters
-    ----------
-    right
-        How many are right. A mean over seeds is rounded to the less favourable number.
-    n
-        Number of documents.
-    p
-        The share.
-    """
+    """Return the exact p that more than a share p of documents is right, and that less is."""
+    # `right`: A mean over seeds is rounded to the less favourable number.
     from scipy.stats import binomtest
 
     least, most = math.floor(right + ROUNDING), math.ceil(right - ROUNDING)
@@ -468,30 +365,20 @@ def binomial_p(right: float, n: int, p: float) -> tuple[float, float]:
 
 
 def mcnemar_p(differences: np.ndarray) -> tuple[float, float]:
-    """Return McNemar's exact p that the first of two methods is right more often, and less often.
-
-    Parameters
-    ----------
-    differences
-        Values (n,): 1 if the first method alone is right, −1 if the second one alone is, else 0.
-    """
+    """Return McNemar's exact p that the first of two methods is right more, and less, often."""
+    # `differences`: Values (n,): 1 if the first method alone is right, −1 if the second one alone
+    # is, else 0.
     first, both = int((differences > 0).sum()), int((differences != 0).sum())
     return binomial_p(first, both, 0.5) if both else (1.0, 1.0)
 
 
 def sign_flip_p(values: np.ndarray) -> float:
-    """Return the one-sided p of a mean by a permutation test that changes the signs.
-
-    It is the share of all changes of signs whose mean is at least the observed one. It is exact if
-    the values are independent and symmetric about 0. For more than 16 values SciPy draws N =
-    `MAX_FLIPS` changes at random; p is then (count + 1) / (N + 1), where count is the number of
-    drawn means that are at least the observed one.
-
-    Parameters
-    ----------
-    values
-        The values (n,).
-    """
+    """Return the one-sided p of a mean by a permutation test that changes the signs."""
+    # It is the share of all changes of signs whose mean is at least the observed one. It is exact
+    # if the values are independent and symmetric about 0. For more than 16 values SciPy draws N =
+    # `MAX_FLIPS` changes at random; p is then (count + 1) / (N + 1), where count is the number of
+    # drawn means that are at least the observed one.
+    # Shapes: values (n,).
     from scipy.stats import permutation_test
 
     if len(values) == 1:  # which SciPy refuses
@@ -512,22 +399,12 @@ MANY_REST = 2000
 
 
 def accuracy_interval(right: float, m: int, rest: int) -> tuple[float, float]:
-    """Return the 95 per cent interval of the accuracy on the documents that are not labelled.
-
-    It is the interval of the beta-binomial distribution of the number of right documents among the
-    rest, if the accuracy has the distribution Beta(r + ½, m' − r + ½). Here r = .6 · right and
-    m' = .6 m, because the folds of a sample are not independent. The interval is wider if few
-    documents are left.
-
-    Parameters
-    ----------
-    right
-        Number of documents of the sample that are right, less the optimism of the choice.
-    m
-        Number of documents of the sample.
-    rest
-        Number of documents that are not labelled.
-    """
+    """Return the 95 per cent interval of the accuracy on the documents that are not labelled."""
+    # It is the interval of the beta-binomial distribution of the number of right documents among
+    # the rest, if the accuracy has the distribution Beta(r + ½, m' − r + ½). Here r = .6 · right
+    # and m' = .6 m, because the folds of a sample are not independent. The interval is wider if few
+    # documents are left.
+    # `right`: Number of documents of the sample that are right, less the optimism of the choice.
     from scipy.stats import beta, betabinom
 
     a, b = right / VARIANCE + 0.5, (m - right) / VARIANCE + 0.5
@@ -544,21 +421,11 @@ DRAWS = 10_000
 
 
 def bootstrap_interval(by_corpus: pd.Series) -> pd.Series:
-    """Return the 95 per cent bootstrap interval of the mean over corpora.
-
-    Its ends are percentiles of the means of as many corpora, drawn with replacement, so they are
-    never outside the range of the values. For few corpora the interval is too narrow.
-
-    Parameters
-    ----------
-    by_corpus
-        A value for each corpus, or NaN.
-
-    Returns
-    -------
-    Series
-        `low` and `high`; NaN for fewer than three values.
-    """
+    """Return the 95 per cent bootstrap interval of the mean over corpora."""
+    # Its ends are percentiles of the means of as many corpora, drawn with replacement, so they are
+    # never outside the range of the values. For few corpora the interval is too narrow.
+    # `by_corpus`: A value for each corpus, or NaN.
+    # Returns: `low` and `high`; NaN for fewer than three values.
     import pandas as pd
 
     values = by_corpus.dropna().to_numpy()

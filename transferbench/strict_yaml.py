@@ -58,13 +58,7 @@ def load(path: Path) -> tuple[Any, LineMap]:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file, at most one character more than `read` accepts.
-
-    Raises
-    ------
-    UserError
-        If it is unreadable.
-    """
+    """Return the text of a file, at most one character more than `read` accepts."""
     try:
         with TextIOWrapper(open_regular(path), encoding="utf-8") as stream:
             return stream.read(MAX_CHARACTERS + 1)
@@ -74,21 +68,9 @@ def read_text(path: Path) -> str:
 
 
 def read(text: str, path: Path) -> tuple[Any, LineMap]:
-    """Return the plain data of a YAML text and its line numbers.
-
-    Parameters
-    ----------
-    text
-        The text.
-    path
-        The file that errors show.
-
-    Raises
-    ------
-    UserError
-        For invalid YAML, for a text that is too long or too deep, and for an alias (a few can stand
-        for gigabytes), a tag, and a duplicate key (YAML would take the last).
-    """
+    """Return the plain data of a YAML text and its line numbers."""
+    # Raises UserError: for invalid YAML, for a text that is too long or too deep, and for an alias
+    # (a few can stand for gigabytes), a tag, and a duplicate key (YAML would take the last).
     if len(text) > MAX_CHARACTERS:
         raise UserError(
             f"{path}: more than {MAX_CHARACTERS:,} characters; expected a shorter text."

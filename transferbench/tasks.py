@@ -45,53 +45,24 @@ FORMAT = 4  # of the files of built tasks; a change makes every task build again
 
 @dataclass(frozen=True)
 class Task:
-    """A task: a name and options. `Task.parse(str(task))` equals the task.
+    """A task: a name and options."""
 
-    Parameters
-    ----------
-    base
-        Full name without options.
-    changed
-        Options of the builder and of `subsample` that differ from the defaults, sorted.
-    order
-        Seed that permutes the documents of each domain; 0 for the order as built.
-    """
+    # `Task.parse(str(task))` equals the task.
 
     base: str
+    #: Options of the builder and of `subsample` that differ from the defaults, sorted.
     changed: tuple[tuple[str, Any], ...] = ()
+    #: Seed that permutes the documents of each domain; 0 for the order as built.
     order: int = 0
 
     @classmethod
     def parse(cls, text: str, /, **options: Any) -> "Task":
-        """Return the task that a text names.
-
-        Parameters
-        ----------
-        text
-            Name of a task, with or without options, or path of a YAML file.
-        **options
-            Further options by name.
-
-        Raises
-        ------
-        UserError
-            For an unknown task or option, an option given twice, or a value of the wrong type.
-        """
+        """Return the task that a text names."""
+        # `text`: Name of a task, with or without options, or path of a YAML file.
         return _parse(text).with_options(options)
 
     def with_options(self, options: Mapping[str, Any]) -> "Task":
-        """Return the task with further options.
-
-        Parameters
-        ----------
-        options
-            Values by name.
-
-        Raises
-        ------
-        UserError
-            As `parse`.
-        """
+        """Return the task with further options."""
         for key, value in options.items():
             if isinstance(value, str) and re.search(r",\s*\w+\s*=", value):
                 raise UserError(
@@ -157,25 +128,12 @@ class Task:
         return not self.changed
 
     def built_path(self, settings: Settings) -> Path:
-        """Return the path of the built task.
-
-        Parameters
-        ----------
-        settings
-            Folder of the data.
-        """
+        """Return the path of the built task."""
         return settings.data / "built" / self.built_name(settings)
 
     def built_name(self, settings: Settings) -> str:
-        """Return the name of the built task, see `BuiltTask`.
-
-        It has a digest of the options, the builder's code, the originals and the user's files.
-
-        Parameters
-        ----------
-        settings
-            Folder of the data.
-        """
+        """Return the name of the built task, see `BuiltTask`."""
+        # It has a digest of the options, the builder's code, the originals and the user's files.
         module = datasets.module(self.base)
         code = fingerprint(Path(str(module.__file__)))
         originals = [file.digest for file in original_files(self).values()]
@@ -200,50 +158,14 @@ def _parse(text: str) -> Task:
 
 
 def load(task: Task, settings: Settings) -> tuple[Problem, Truth]:
-    """Load a task; fetch, build, check and cache it first if necessary.
-
-    Parameters
-    ----------
-    task
-        The task.
-    settings
-        Folder of the data, mirrors, and whether the network may be used.
-
-    Returns
-    -------
-    problem
-        What a model sees.
-    truth
-        Its labels.
-
-    Raises
-    ------
-    Unavailable
-        If originals cannot be obtained.
-    ValueError
-        If facts do not hold.
-    """
+    """Load a task; fetch, build, check and cache it first if necessary."""
     path, _, name = ensure_built(task, settings)
     return read(path, task.order, name)
 
 
 def ensure_built(task: Task, settings: Settings) -> BuiltTask:
-    """Fetch, build, check and cache a task, unless the cache has a valid file of it.
-
-    Parameters
-    ----------
-    task
-        The task; its order does not matter.
-    settings
-        Folder of the data, mirrors, and whether the network may be used.
-
-    Raises
-    ------
-    Unavailable
-        If originals cannot be obtained.
-    ValueError
-        If facts do not hold.
-    """
+    """Fetch, build, check and cache a task, unless the cache has a valid file of it."""
+    # `task`: The task; its order does not matter.
     name = task.built_name(settings)
     path = settings.data.absolute() / "built" / name
     # The name shows no change of code that the fingerprint of the builder does not cover.
@@ -288,11 +210,9 @@ def _build(task: Task, settings: Settings) -> tuple[Problem, Truth]:
 
 
 def _subsample(task: Task, settings: Settings) -> tuple[Problem, Truth]:
-    """Subsample a task.
-
-    If its builder has the option min_df, counts are subsampled and then weighted by `text.weight`;
-    otherwise the built weights are.
-    """
+    """Subsample a task."""
+    # If its builder has the option min_df, counts are subsampled and then weighted by
+    # `text.weight`; otherwise the built weights are.
     options = task.options
     plain = {"weighting": "tf", "unit_length": False} if "min_df" in options else {}
     plain = {name: value for name, value in plain.items() if name in options}
@@ -312,21 +232,17 @@ def original_files(task: Task) -> dict[str, fetch.File]:
 
 
 def documents(task: Task) -> dict[str, int]:
-    """Return the number of documents of each domain that FACTS state; empty if unknown.
-
-    They are unknown if options change them.
-    """
+    """Return the number of documents of each domain that FACTS state; empty if unknown."""
+    # They are unknown if options change them.
     if not task.has_all_documents:
         return {}
     return dict(datasets.facts(task.base).get("documents", {}))
 
 
 def users_path(task: Task, settings: Settings | None = None) -> str:
-    """Return the user's file or folder that a task is built from; "" if there is none.
-
-    The default is own/<dataset> of the data folder, if it exists. A task from there has the same
-    name on every machine. Without settings there is no default.
-    """
+    """Return the user's file or folder that a task is built from; "" if there is none."""
+    # The default is own/<dataset> of the data folder, if it exists. A task from there has the same
+    # name on every machine. Without settings there is no default.
     path = str(task.options.get("path", ""))
     if path or settings is None or "path" not in task.options:
         return path
@@ -343,10 +259,8 @@ def lacks_files(task: Task, settings: Settings) -> bool:
 
 
 def users_files_key(task: Task, settings: Settings | None = None) -> str:
-    """Return the digest of the user's files of a task, see `Facts.files_key`.
-
-    It is "" if there are none, or if one cannot be read. See `users_path` for the settings.
-    """
+    """Return the digest of the user's files of a task, see `Facts.files_key`."""
+    # It is "" if there are none, or if one cannot be read. See `users_path` for the settings.
     with suppress(OSError, ValueError):
         return key_of_files(user_file_digests(task, settings))
     return ""

@@ -20,22 +20,8 @@ SEPARATORS = ",;\t"
 def check_files(
     files: Iterable[Path], max_bytes: int | None = None, content: str = "documents"
 ) -> None:
-    """Check that the files exist, and are neither empty nor too large, packed or unpacked.
-
-    Parameters
-    ----------
-    files
-        The files.
-    max_bytes
-        Largest size of a packed file; by default the setting.
-    content
-        Name of the content that a file should have.
-
-    Raises
-    ------
-    UserError
-        If a file fails a check; the first one is reported.
-    """
+    """Check that the files exist, and are neither empty nor too large, packed or unpacked."""
+    # `max_bytes`: Largest size of a packed file; by default the setting.
     max_bytes = max_bytes or settings.load().max_bytes
     remedy = "split it into several files"
     if content == "documents":
@@ -61,20 +47,7 @@ def check_files(
 
 
 def file_digests(files: Iterable[Path], start: Path) -> list[str]:
-    """Return the path and the SHA-256 of each file, with a blank between them.
-
-    Parameters
-    ----------
-    files
-        The files.
-    start
-        The folder that the paths are relative to, or a file in it.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be read.
-    """
+    """Return the path and the SHA-256 of each file, with a blank between them."""
     folder = start if start.is_dir() else start.parent
     digests = []
     for file in files:
@@ -88,24 +61,8 @@ def file_digests(files: Iterable[Path], start: Path) -> list[str]:
 
 
 def user_folder(path: str, task: str, problem: str, remedy: str) -> Path:
-    """Return the user's folder.
-
-    Parameters
-    ----------
-    path
-        The folder as the user named it; "" if it was not named.
-    task
-        Name of the task.
-    problem, remedy
-        Parts of the messages.
-
-    Raises
-    ------
-    Unavailable
-        If there is no path.
-    UserError
-        If the folder does not exist.
-    """
+    """Return the user's folder."""
+    # `path`: The folder as the user named it; "" if it was not named.
     default = f"own/{task.partition('/')[0]} of the data folder"
     if not path:
         raise Unavailable(problem, f"{remedy}, in {default} or one you name: {task}:path=FOLDER.")
@@ -116,12 +73,10 @@ def user_folder(path: str, task: str, problem: str, remedy: str) -> Path:
 
 
 def read_table(path: Path) -> tuple[list[str], dict[int, list[str]]]:
-    """Return the names of the columns of a CSV or TSV file, and its rows by their last line.
-
-    The text is UTF-8, values with separators are in quotes (RFC 4180), and the most frequent
-    separator of the first line counts. Blank rows are left out, as are columns without a name and
-    a value. Short rows are filled. Other files raise UserError.
-    """
+    """Return the names of the columns of a CSV or TSV file, and its rows by their last line."""
+    # The text is UTF-8, values with separators are in quotes (RFC 4180), and the most frequent
+    # separator of the first line counts. Blank rows are left out, as are columns without a name and
+    # a value. Short rows are filled. Other files raise UserError.
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:

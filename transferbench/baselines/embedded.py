@@ -61,18 +61,5 @@ def _embed_group(paths: tuple[Path, ...], model: tuple[Path, ...], group: str) -
 
 
 def embed(texts: Sequence[str], weights: Path, tokenizer: Path) -> np.ndarray:
-    """Return the embeddings (n, 384) of the first 256 word pieces of the texts.
-
-    Parameters
-    ----------
-    texts
-        The texts.
-    weights, tokenizer
-        Paths of MODEL.
-
-    Raises
-    ------
-    Unavailable
-        Without the extra `modern`.
-    """
+    """Return the embeddings (n, 384) of the first 256 word pieces of the texts."""
     return sentences.Encoder.from_files(weights, tokenizer, MAX_LENGTH).embed(texts)

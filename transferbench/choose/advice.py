@@ -56,27 +56,18 @@ LABEL = (
 
 @dataclass(frozen=True)
 class Choice:
-    """The recommendation.
+    """The recommendation."""
 
-    Parameters
-    ----------
-    model
-        Name of the recommended model, None if no model is recommended.
-    sentences
-        The model, the reason, and what to expect or to do.
-    evidence
-        Numbers on the quality of such recommendations.
-    accuracy
-        The accuracy to expect, and the ends of its 95 per cent interval; None without a labelled
-        sample.
-    strength
-        Strength of the recommendation; "none" recommends no model.
-    """
-
+    #: Name of the recommended model, None if no model is recommended.
     model: str | None
+    #: The model, the reason, and what to expect or to do.
     sentences: tuple[str, ...]
+    #: Numbers on the quality of such recommendations.
     evidence: str = ""
+    #: The accuracy to expect, and the ends of its 95 per cent interval; None without a labelled
+    #: sample.
     accuracy: tuple[float, float, float] | None = None
+    #: Strength of the recommendation; "none" recommends no model.
     strength: Strength = "none"
 
 
@@ -99,17 +90,7 @@ NO_EVIDENCE = Choice(
 def choose(
     problem: Problem, compared: ComparedModel, separations: Mapping[str, Separation] = UNNAMED
 ) -> Choice:
-    """Recommend a model without labels of the targets, strongly or weakly, or no model.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    compared
-        The model that may be recommended, see `fits.recommended`.
-    separations
-        What separates targets from the source, see `separation.separations`.
-    """
+    """Recommend a model without labels of the targets, strongly or weakly, or no model."""
     name = compared.model
     if not compared.fits or compared.worthless:
         why = "; ".join(doubt.text for doubt in compared.doubts if doubt.worthless)
@@ -171,21 +152,10 @@ def choose(
 def choose_by_sample(
     problem: Problem, compared: Mapping[str, ComparedModel], sample: Truth
 ) -> Choice:
-    """Recommend a model by held-out documents of a sample, with the accuracy to expect.
-
-    The consensus is recommended, unless another model is right on significantly more documents. If
-    the consensus is not compared, the model that is right most often is recommended. If several are
-    equally good, the first of them is.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    compared
-        The models by name.
-    sample
-        The labels of the sample.
-    """
+    """Recommend a model by held-out documents of a sample, with the accuracy to expect."""
+    # The consensus is recommended, unless another model is right on significantly more documents.
+    # If the consensus is not compared, the model that is right most often is recommended. If
+    # several are equally good, the first of them is.
     names = [name for name, model in compared.items() if model.fits and not model.worthless]
     names.sort(key=lambda name: name != RECOMMENDED)
     if not names:
@@ -225,15 +195,7 @@ def choose_by_sample(
 
 
 def expected_accuracy(model: ComparedModel, sample: Truth) -> str:
-    """Return the accuracy to expect of a model on the unlabelled documents, in one sentence.
-
-    Parameters
-    ----------
-    model
-        The model, with a fit that is held out; see `sample.cross_fit`.
-    sample
-        The labels of the sample.
-    """
+    """Return the accuracy to expect of a model on the unlabelled documents, in one sentence."""
     judged = judge({model.model: model.fits[0]}, sample)
     low, high = _interval(judged, sample)
     return (
@@ -251,19 +213,7 @@ def _interval(judged: SampleResult, sample: Truth) -> tuple[float, float]:
 def _reasons_of_sample(
     problem: Problem, model: ComparedModel, sample: Truth, low: float
 ) -> list[str]:
-    """Return the reasons why a recommendation by a labelled sample is weak.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    model
-        The model that is recommended.
-    sample
-        The labels of the sample.
-    low
-        Lower end of the interval of the accuracy.
-    """
+    """Return the reasons why a recommendation by a labelled sample is weak."""
     parts = zip(sample.Y, sample.scored, strict=True)
     counts = np.sum([Y[rows].sum(axis=0) for Y, rows in parts], axis=0)
     m, reasons = int(counts.sum()), []

@@ -39,27 +39,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Models compared on a problem.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    models
-        The models by name.
-    doubts
-        Reasons to doubt the documents.
-    choice
-        The recommendation.
-    separations
-        Words or features that separate a target from the source, by target. Targets that do not
-        differ are left out.
-    """
+    """Models compared on a problem."""
 
     problem: Problem
     models: Mapping[str, ComparedModel]
+    #: Reasons to doubt the documents.
     doubts: tuple[Doubt, ...]
     choice: Choice
+    #: Words or features that separate a target from the source, by target. Targets that do not
+    #: differ are left out.
     separations: Mapping[str, Separation] = field(default_factory=dict)
 
     def is_worthless(self, *names: str) -> bool:
@@ -94,35 +82,13 @@ def compare(
     folder: artefacts.Folder | None = None,
     whole: Problem | None = None,
 ) -> Comparison:
-    """Fit the models, and recommend one.
-
-    Parameters
-    ----------
-    problem
-        The problem. Its targets may have labelled documents, drawn at random. They train the
-        models, choose one, and show what accuracy to expect of it.
-    plans
-        The models, see `fits.plan_fits`.
-    separations
-        Words or features that separate targets from the source; doubts name them.
-    crossed
-        False if no model is to be chosen, so that labelled documents need not be held out.
-    untrained
-        True to fit each model also without the labelled documents, if there are some.
-    clusters
-        True to accept models that find clusters in place of the classes.
-    embedded
-        True if the last view holds embeddings, beside words; see `fits.model_problem`.
-    folder
-        Folder that keeps fits for the next command; None to keep none.
-    whole
-        The whole problem, if `problem` is a random part of it.
-
-    Raises
-    ------
-    UserError
-        If the first model cannot be fitted.
-    """
+    """Fit the models, and recommend one."""
+    # `problem`: Its targets may have labelled documents, drawn at random. They train the models,
+    # choose one, and show what accuracy to expect of it.
+    # `separations`: Words or features that separate targets from the source; doubts name them.
+    # `crossed`: False if no model is to be chosen, so that labelled documents need not be held out.
+    # `untrained`: True to fit each model also without the labelled documents, if there are some.
+    # `folder`: Folder that keeps fits for the next command; None to keep none.
     fitted: dict[str, ComparedModel] = {}
     memory: artefacts.Memory = {}
     sample = sample_of(problem)
@@ -154,39 +120,27 @@ def compare(
 
 
 def results_table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
-    """Return a table of the models' decisions and, if the targets have labels, of their measures.
-
-    Parameters
-    ----------
-    compared
-        The compared models.
-    truth
-        Labels of the targets, None if there are none.
-
-    Returns
-    -------
-    DataFrame
-        A row for each target and model. Multi-label problems also have rows for all targets
-        together. `attrs` has the fields of `Comparison.summary_fields`. Values are means over the
-        seeds, in these columns:
-
-        - target, model, recommended, seconds of a fit, and the number of documents.
-        - share CLASS: share of the class among the decisions on documents with a feature, if
-          documents have one label.
-        - labels, none: mean number of labels, and share of documents without any, if documents have
-          several labels.
-        - scored: number of documents with a label. This column and the next ones are present only
-          if the truth has labels.
-        - the measures and, for several seeds, their standard deviations, such as accuracy_std. They
-          are NaN for a model without a seed. A document of a labelled sample is decided by a fit
-          that has not seen its label.
-        - untrained: accuracy of the fit without the labels of the sample, if there is a sample.
-        - recall CLASS: recall of the class, if documents have one label.
-        - ahead, ahead_p: the accuracy less that of the first model on the same documents, and its
-          two-sided p over the documents and the seeds.
-        - warnings: doubts about the model's decisions on the target.
-        - worthless: True if these decisions should not be used.
-    """
+    """Return a table of the models' decisions and, if targets have labels, of their measures."""
+    # `truth`: Labels of the targets, None if there are none.
+    # Returns: A row for each target and model. Multi-label problems also have rows for all targets
+    # together. `attrs` has the fields of `Comparison.summary_fields`. Values are means over the
+    # seeds, in these columns:
+    # - target, model, recommended, seconds of a fit, and the number of documents.
+    # - share CLASS: share of the class among the decisions on documents with a feature, if
+    #   documents have one label.
+    # - labels, none: mean number of labels, and share of documents without any, if documents have
+    #   several labels.
+    # - scored: number of documents with a label. This column and the next ones are present only if
+    #   the truth has labels.
+    # - the measures and, for several seeds, their standard deviations, such as accuracy_std. They
+    #   are NaN for a model without a seed. A document of a labelled sample is decided by a fit that
+    #   has not seen its label.
+    # - untrained: accuracy of the fit without the labels of the sample, if there is a sample.
+    # - recall CLASS: recall of the class, if documents have one label.
+    # - ahead, ahead_p: the accuracy less that of the first model on the same documents, and its
+    #   two-sided p over the documents and the seeds.
+    # - warnings: doubts about the model's decisions on the target.
+    # - worthless: True if these decisions should not be used.
     import pandas as pd
 
     domains, family = compared.problem.domains, compared.problem.family
@@ -253,10 +207,8 @@ def _decisions(problem: Problem, scores: Sequence[np.ndarray]) -> dict[str, floa
 
 
 def decided_shares(problem: Problem, fit: Fit) -> dict[str, np.ndarray]:
-    """Return the shares (c,) of the classes among the decisions, by target.
-
-    Documents without any feature do not count, because their decisions are guesses.
-    """
+    """Return the shares (c,) of the classes among the decisions, by target."""
+    # Documents without any feature do not count, because their decisions are guesses.
     shares = {}
     targets = problem.targets
     for target, scores in zip(targets, fit.scores[-len(targets) :], strict=True):
@@ -280,11 +232,9 @@ def _measures(by_seed: Sequence[Mapping[str, float]]) -> dict[str, float]:
 def _ahead(
     truth: Truth, target: str, model: ComparedModel, first: ComparedModel
 ) -> dict[str, float]:
-    """Return the accuracy of a model less that of the first one, and its p.
-
-    Decisions are paired by document and seed. A model without seeds has one fit, which is paired
-    with every fit of the other model.
-    """
+    """Return the accuracy of a model less that of the first one, and its p."""
+    # Decisions are paired by document and seed. A model without seeds has one fit, which is paired
+    # with every fit of the other model.
     ours, theirs = (
         np.array([correct(held_out(fit), truth)[target] for fit in compared.fits], float)
         for compared in (model, first)

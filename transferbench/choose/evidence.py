@@ -42,28 +42,19 @@ MAX_DENSITY = 0.1
 
 @dataclass(frozen=True)
 class KnownRegret:
-    """Points of accuracy by which the recommended model is below the best single one.
+    """Points of accuracy by which the recommended model is below the best single one."""
 
-    Parameters
-    ----------
-    where
-        Property that the tasks have in common.
-    tasks, corpora
-        Numbers of tasks and of their corpora.
-    mean
-        Mean of the corpora's means.
-    low, high
-        Ends of the 95 per cent bootstrap interval of the mean.
-    worst
-        The largest regret of a task.
-    """
-
+    #: Property that the tasks have in common.
     where: str
+    #: `tasks`, `corpora`: Numbers of tasks and of their corpora.
     tasks: int
     corpora: int
+    #: Mean of the corpora's means.
     mean: float
+    #: `low`, `high`: Ends of the 95 per cent bootstrap interval of the mean.
     low: float
     high: float
+    #: The largest regret of a task.
     worst: float
 
 

@@ -29,35 +29,19 @@ from transferbench.userdata.separation import Separation
 
 @dataclass(frozen=True)
 class FitPlan:
-    """A model to compare.
-
-    Parameters
-    ----------
-    model
-        Name of the model.
-    params
-        All parameters of the model.
-    seeds
-        Seeds of the fits; (None,) if the model takes no seed.
-    """
+    """A model to compare."""
 
     model: str
+    #: All parameters of the model.
     params: Mapping[str, Any]
+    #: Seeds of the fits; (None,) if the model takes no seed.
     seeds: tuple[int | None, ...]
 
 
 def choose_family(names: Sequence[str], has_source: bool, separator: str | None) -> Family:
-    """Return the family of user data: a separator or the first model makes it multi-label.
-
-    Parameters
-    ----------
-    names
-        Names of the models; may be empty.
-    has_source
-        False if there are only targets, which are clustered.
-    separator
-        Separator of labels; None if the user gave none, "" to leave labels whole.
-    """
+    """Return the family of user data: a separator or the first model makes it multi-label."""
+    # `names`: Names of the models; may be empty.
+    # `separator`: Separator of labels; None if the user gave none, "" to leave labels whole.
     if not has_source:
         return "clustering"
     first = models.get(names[0]).family if names else "transfer"
@@ -70,17 +54,8 @@ def recommended(family: str) -> str | None:
 
 
 def model_names(family: str, names: Sequence[str] = (), *, signed: bool = False) -> list[str]:
-    """Return the models to compare: the reference, the others, and the recommended one.
-
-    Parameters
-    ----------
-    family
-        Family of the problem.
-    names
-        The other models; by default the quick ones that can be fitted.
-    signed
-        True if the first view may have negative entries, as embeddings have.
-    """
+    """Return the models to compare: the reference, the others, and the recommended one."""
+    # `names`: The other models; by default the quick ones that can be fitted.
     last = recommended(family)
     quick = [name for name in QUICK[family] if not (signed and name in models.NONNEGATIVE)]
     return list(dict.fromkeys([REFERENCE[family], *(names or quick), *([last] if last else [])]))
@@ -94,26 +69,7 @@ def plan_fits(
     repeats: int = 1,
     seed: int = 0,
 ) -> list[FitPlan]:
-    """Plan the fits of models on a problem of a family.
-
-    Parameters
-    ----------
-    family
-        The family.
-    names
-        Names of the models.
-    params
-        Parameters by model.
-    repeats
-        Number of seeds of a random model.
-    seed
-        The first seed.
-
-    Raises
-    ------
-    UserError
-        If a model or parameter is unknown or unsuitable.
-    """
+    """Plan the fits of models on a problem of a family."""
     repeats = parameters.convert(repeats, Count, "repeats")
     for name in params:
         if name not in names:
@@ -135,19 +91,11 @@ def plan_fits(
 def params_by_model(
     values: Mapping[str, str], names: Sequence[str], preferred: Sequence[str] = ()
 ) -> dict[str, dict[str, str]]:
-    """Return parameters by model.
-
-    Parameters
-    ----------
-    values
-        Values by name. NAME is for all models that have it. MODEL.NAME is for one model, and
-        overrides NAME.
-    names
-        Names of the models.
-    preferred
-        Models to which a parameter that no model has is given. `plan_fits` then reports the mistake
-        for the first of them. The default is the first of all models.
-    """
+    """Return parameters by model."""
+    # `values`: NAME is for all models that have it. MODEL.NAME is for one model, and overrides
+    # NAME.
+    # `preferred`: Models to which a parameter that no model has is given. `plan_fits` then reports
+    # the mistake for the first of them. The default is the first of all models.
     params: dict[str, dict[str, str]] = {}
     schemas = {name: parameters.schema(models.load(name)) for name in names}
     for key in sorted(values, key=lambda key: "." in key):
@@ -160,31 +108,20 @@ def params_by_model(
 
 @dataclass(frozen=True)
 class ComparedModel:
-    """A compared model.
-
-    Parameters
-    ----------
-    model
-        Name of the model.
-    params
-        All parameters of the model.
-    fits
-        The fit of each seed; empty if the model could not be fitted. If there is a sample of the
-        targets, its labels train the model. `Fit.held_out` then has scores of each document of the
-        sample by a fit that has not seen its label.
-    seconds
-        Mean wall time of a fit.
-    doubts
-        Reasons to doubt the first seed's decisions, or the reason why there is no fit.
-    untrained
-        The fits without the labels of the sample; empty without a sample.
-    """
+    """A compared model."""
 
     model: str
+    #: All parameters of the model.
     params: Mapping[str, Any]
+    #: The fit of each seed; empty if the model could not be fitted. If there is a sample of the
+    #: targets, its labels train the model. `Fit.held_out` then has scores of each document of the
+    #: sample by a fit that has not seen its label.
     fits: tuple[Fit, ...]
+    #: Mean wall time of a fit.
     seconds: float
+    #: Reasons to doubt the first seed's decisions, or the reason why there is no fit.
     doubts: tuple[Doubt, ...]
+    #: The fits without the labels of the sample; empty without a sample.
     untrained: tuple[Fit, ...] = ()
 
     @property
@@ -204,27 +141,10 @@ def fit_plan(
     embedded: bool = False,
     folder: artefacts.Folder | None = None,
 ) -> ComparedModel:
-    """Fit a model with each of its seeds; a model that cannot be fitted has a doubt instead.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    planned
-        The model.
-    memory
-        Artefacts that models share, such as graphs and starts.
-    separations
-        Words or features that separate targets from the source; doubts name them.
-    crossed
-        True to hold out labelled documents of targets, too, see `sample.cross_fit`.
-    clusters
-        True to accept a model that finds clusters in place of the classes.
-    embedded
-        True if the last view holds embeddings, beside words; see `model_problem`.
-    folder
-        Folder that keeps fits for the next command; None to keep none.
-    """
+    """Fit a model with each of its seeds; a model that cannot be fitted has a doubt instead."""
+    # `separations`: Words or features that separate targets from the source; doubts name them.
+    # `clusters`: True to accept a model that finds clusters in place of the classes.
+    # `folder`: Folder that keeps fits for the next command; None to keep none.
 
     def failed(text: str) -> ComparedModel:
         return ComparedModel(planned.model, planned.params, (), math.nan, (Doubt(text, True),))
@@ -281,20 +201,9 @@ def fit_plan(
 
 
 def model_problem(problem: Problem, model: str, embedded: bool) -> Problem:
-    """Return the part of a problem with several views that a model sees.
-
-    RECOMMENDED, multi-label models and external models see all views. Models of SIDE_BY_SIDE see
-    words and embeddings as one view. Every other model sees only the first view, the words.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    model
-        Name of the model.
-    embedded
-        True if the last view holds embeddings, beside words.
-    """
+    """Return the part of a problem with several views that a model sees."""
+    # RECOMMENDED, multi-label models and external models see all views. Models of SIDE_BY_SIDE see
+    # words and embeddings as one view. Every other model sees only the first view, the words.
     if (
         problem.family != "transfer"
         or len(problem.domains[0].views) == 1

@@ -26,24 +26,11 @@ def fit(
     memory: artefacts.Memory,
     folder: artefacts.Folder | None,
 ) -> tuple[Fit, float, list[str]]:
-    """Return a fit, its wall time in seconds, and the texts of its warnings.
-
-    Parameters
-    ----------
-    model
-        Name of the model.
-    problem
-        The problem; the tasks of a multi-label problem are pooled, see `fit_in_tasks`.
-    params
-        All parameters of the model.
-    seed
-        Seed of the fit; None if the model takes no seed.
-    memory
-        Artefacts that the models of one command share, such as graphs and starts.
-    folder
-        Folder that keeps fits; None to keep none. Only fits of this package's models are kept,
-        because other code may do more than its fingerprint covers.
-    """
+    """Return a fit, its wall time in seconds, and the texts of its warnings."""
+    # `problem`: The problem; the tasks of a multi-label problem are pooled, see `fit_in_tasks`.
+    # `seed`: Seed of the fit; None if the model takes no seed.
+    # `folder`: Folder that keeps fits; None to keep none. Only fits of this package's models are
+    # kept, because other code may do more than its fingerprint covers.
 
     @artefacts.artefact
     def fitted(

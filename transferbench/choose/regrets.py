@@ -23,18 +23,8 @@ def texts(results: Path, known: Mapping[str, Evidence]) -> dict[str, str]:
 
 
 def known_regrets(known: Mapping[str, Evidence]) -> dict[str, dict[str, dict[str, float]]]:
-    """Return the numbers of `choose.evidence`: regrets by shares and strength, gains by labels.
-
-    Parameters
-    ----------
-    known
-        Evidence by name of the experiment.
-
-    Returns
-    -------
-    dict
-        Numbers with six digits; empty without one of the experiments.
-    """
+    """Return the numbers of `choose.evidence`: regrets by shares and strength, gains by labels."""
+    # Returns: Numbers with six digits; empty without one of the experiments.
     if not {"choice", "choice-settings", "choice-labels"} <= known.keys():
         return {}
     of_shares = {}

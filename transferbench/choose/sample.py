@@ -35,22 +35,9 @@ AHEAD = 2.0
 
 
 def with_sample(problem: Problem, sample: Truth, weight: float = LABEL_WEIGHT) -> Problem:
-    """Return the problem in which the labels of a sample of the targets are seen.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    sample
-        The labels; its scored documents are the sample.
-    weight
-        Weight of each of these labels; a label of a source weighs 1.
-
-    Raises
-    ------
-    UserError
-        If no document of a target is left without a label, or if the weight is very large or small.
-    """
+    """Return the problem in which the labels of a sample of the targets are seen."""
+    # `sample`: The labels; its scored documents are the sample.
+    # `weight`: Weight of each of these labels; a label of a source weighs 1.
     low, high = 1 / MAX_WEIGHT, MAX_WEIGHT
     if not low <= weight <= high:
         raise UserError(f"label weight {weight:g}: expected a number from {low:g} to {high:g}.")
@@ -92,17 +79,9 @@ def _is_sampled(seen: np.ndarray) -> bool:
 
 
 def cross_fit(problem: Problem, fit: Callable[[Problem], Fit], *, anew: bool = False) -> Fit:
-    """Fit, and fill `Fit.held_out` by hiding five folds of the targets' labels in turn.
-
-    Parameters
-    ----------
-    problem
-        A transfer problem. If no document of a target is labelled, nothing is held out.
-    fit
-        The model. If it fills `held_out` itself, its fit is returned as it is.
-    anew
-        True to fit the folds in any case.
-    """
+    """Fit, and fill `Fit.held_out` by hiding five folds of the targets' labels in turn."""
+    # `problem`: If no document of a target is labelled, nothing is held out.
+    # `fit`: If it fills `held_out` itself, its fit is returned as it is.
     whole = fit(problem)
     if sample_of(problem) is None or (whole.held_out and not anew):
         return whole
@@ -130,20 +109,13 @@ def held_out(fit: Fit) -> Fit:
 
 @dataclass(frozen=True)
 class SampleResult:
-    """The models' results on a labelled sample, and the optimism of choosing one by it.
+    """The models' results on a labelled sample, and the optimism of choosing one by it."""
 
-    Parameters
-    ----------
-    right
-        Number of documents on which a model is right, by model; the chosen one first.
-    documents
-        Number of documents of the sample.
-    optimism
-        Expected accuracy of the chosen model on the sample less that on other documents.
-    """
-
+    #: Number of documents on which a model is right, by model; the chosen one first.
     right: Mapping[str, int]
+    #: Number of documents of the sample.
     documents: int
+    #: Expected accuracy of the chosen model on the sample less that on other documents.
     optimism: float
 
     @property
@@ -153,18 +125,9 @@ class SampleResult:
 
 
 def judge(fits: Mapping[str, Fit], sample: Truth, preferred: str = "") -> SampleResult:
-    """Judge models on documents of the sample that are held out, and choose one.
-
-    Parameters
-    ----------
-    fits
-        The fit of each model, by name.
-    sample
-        The sample.
-    preferred
-        The model that is chosen unless another is significantly better. Without it, the model that
-        is right most often is chosen. If several are equally good, the first is chosen.
-    """
+    """Judge models on documents of the sample that are held out, and choose one."""
+    # `preferred`: The model that is chosen unless another is significantly better. Without it, the
+    # model that is right most often is chosen. If several are equally good, the first is chosen.
     return _judge(
         {n: np.concatenate([*correct(held_out(fit), sample).values()]) for n, fit in fits.items()},
         preferred,
@@ -191,18 +154,11 @@ def _judge(by_model: Mapping[str, np.ndarray], preferred: str = "") -> SampleRes
 
 
 def _chosen(right: np.ndarray, counts: np.ndarray, preferred: int | None) -> np.ndarray:
-    """Return the index (samples,) of the chosen model in each sample.
-
-    Parameters
-    ----------
-    right
-        (models, m) 1 where a model is right.
-    counts
-        (m, samples) number of times that a sample has a document.
-    preferred
-        Index of the model that another one must exceed by `AHEAD` standard errors; None to take the
-        model that is right most often.
-    """
+    """Return the index (samples,) of the chosen model in each sample."""
+    # `right`: (models, m) 1 where a model is right.
+    # `counts`: (m, samples) number of times that a sample has a document.
+    # `preferred`: Index of the model that another one must exceed by `AHEAD` standard errors; None
+    # to take the model that is right most often.
     total = right @ counts
     if preferred is None:
         return np.asarray(total.argmax(axis=0))
@@ -228,18 +184,10 @@ def wilson(share: float, n: float) -> tuple[float, float]:
 
 
 def random_rows(problem: Problem, size: int, least: int) -> list[np.ndarray]:
-    """Return the rows of `size` random documents of each domain, or of all.
-
-    Parameters
-    ----------
-    problem
-        A problem.
-    size
-        Number of documents of a domain. All labelled documents of a target are among them.
-    least
-        Smallest number of documents of a labelled class. If fewer are drawn, this number of the
-        class is added.
-    """
+    """Return the rows of `size` random documents of each domain, or of all."""
+    # `size`: Number of documents of a domain. All labelled documents of a target are among them.
+    # `least`: Smallest number of documents of a labelled class. If fewer are drawn, this number of
+    # the class is added.
     rng = np.random.default_rng(0)
     rows: list[np.ndarray] = []
     for domain in problem.domains:

@@ -40,42 +40,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Session:
-    """A problem, and the models to compare on it.
+    """A problem, and the models to compare on it."""
 
-    Parameters
-    ----------
-    problem
-        The problem. If there is a random sample of the targets, its labels are seen. They train and
-        choose models, see `sample.with_sample`.
-    plans
-        The models, see `fits.plan_fits`.
-    truth
-        The labels of the targets that are scored, None if there are none. They add measures and
-        change nothing else.
-    sources, targets
-        The user's documents, if the problem is made of files.
-    options
-        All options by which the documents became features.
-    features
-        Features of a document that models see, see `Loaded`.
-    folder
-        Folder that keeps fits for the next command; None to keep none.
-    whole
-        The whole problem, if `problem` is a random part of it, see `part`.
-    rows
-        Rows of the user's documents in each domain of such a part; empty if all documents are in
-        the problem.
-    """
-
+    #: The problem. If there is a random sample of the targets, its labels are seen. They train and
+    #: choose models, see `sample.with_sample`.
     problem: Problem
     plans: Sequence[FitPlan]
+    #: The labels of the targets that are scored, None if there are none. They add measures and
+    #: change nothing else.
     truth: Truth | None = None
+    #: `sources`, `targets`: The user's documents, if the problem is made of files.
     sources: Sequence[Documents] = ()
     targets: Sequence[Documents] = ()
+    #: All options by which the documents became features.
     options: Params = field(default_factory=dict)
     features: Features = "words"
+    #: Folder that keeps fits for the next command; None to keep none.
     folder: Folder | None = None
+    #: The whole problem, if `problem` is a random part of it, see `part`.
     whole: Problem | None = None
+    #: Rows of the user's documents in each domain of such a part; empty if all documents are in the
+    #: problem.
     rows: Sequence[np.ndarray] = ()
 
     @classmethod
@@ -97,31 +82,13 @@ class Session:
         clusters: int = 0,
         using: Settings | None = None,
     ) -> Self:
-        """Make a session with a problem that is made of files.
-
-        The arguments are checked before the files are read, because large files take long.
-
-        Parameters
-        ----------
-        sources, targets
-            Names of domains, see `find_domains`.
-        names, family, params, repeats, seed
-            See `fits.plan_fits`.
-        labels
-            Labels that targets must have. With a labelled sample, only its labels are read.
-        label_file
-            The labelled sample.
-        label_weight
-            Number of documents of a source as which a labelled document of the sample counts in
-            training.
-        options, read_options, clusters, using
-            See `userdata.load.load`. The settings also name the folder that keeps fits.
-
-        Raises
-        ------
-        UserError
-            If there is a mistake in the arguments or files.
-        """
+        """Make a session with a problem that is made of files."""
+        # The arguments are checked before the files are read, because large files take long.
+        # `labels`: Labels that targets must have. With a labelled sample, only its labels are read.
+        # `label_weight`: Number of documents of a source as which a labelled document of the sample
+        # counts in training.
+        # `options`, `read_options`, `clusters`, `using`: The settings also name the folder that
+        # keeps fits.
         if label_file and (family != "transfer" or not sources):
             raise UserError(
                 "--labels has one label for each document, for a source and a target; expected no "
@@ -149,11 +116,9 @@ class Session:
         return sample_of(self.problem) is not None
 
     def part(self) -> Self:
-        """Return the session on random documents if a domain is larger than in the evidence.
-
-        A model is chosen on PART documents of each domain. All labelled documents of targets are
-        among them.
-        """
+        """Return the session on random documents if a domain is larger than in the evidence."""
+        # A model is chosen on PART documents of each domain. All labelled documents of targets are
+        # among them.
         if max(len(domain.seen) for domain in self.problem.domains) <= MAX_EVIDENCE:
             return self
         rows = random_rows(self.problem, PART, FEW)
@@ -168,15 +133,7 @@ class Session:
         untrained: bool = True,
         clusters: bool = False,
     ) -> Comparison:
-        """Fit the models, and recommend one; see `compare.compare`.
-
-        Parameters
-        ----------
-        progress
-            Iterates over the plans, for example with a progress bar.
-        crossed, untrained, clusters
-            See `compare.compare`.
-        """
+        """Fit the models, and recommend one; see `compare.compare`."""
         return comparing.compare(
             self.problem, progress(self.plans), self._separations(), crossed=crossed,
             untrained=untrained, clusters=clusters, embedded=self.features == "both",
@@ -184,15 +141,7 @@ class Session:
         )  # fmt: skip
 
     def fit_whole(self, compared: Comparison, names: Collection[str]) -> Comparison:
-        """Return a comparison of `part` with models that are fitted on all documents.
-
-        Parameters
-        ----------
-        compared
-            The comparison.
-        names
-            The models.
-        """
+        """Return a comparison of `part` with models that are fitted on all documents."""
         if compared.problem is self.problem:
             return compared
         fit = partial(
@@ -203,17 +152,8 @@ class Session:
         return replace(compared, problem=self.problem, models={**compared.models, **fitted})
 
     def describe(self, domain: int, row: int) -> tuple[str, str]:
-        """Return the place of a document, and its text, which is empty for matrices.
-
-        The place is its file and row there; without files it is its domain and number.
-
-        Parameters
-        ----------
-        domain
-            Index of the domain.
-        row
-            Row of the document in the domain.
-        """
+        """Return the place of a document, and its text, which is empty for matrices."""
+        # The place is its file and row there; without files it is its domain and number.
         files = [*self.sources, *self.targets]
         row = int(self.rows[domain][row]) if self.rows else row
         if not files:
@@ -239,32 +179,14 @@ class Session:
         return separations(self.problem, self.sources, self.targets, self.options)
 
     def table(self, compared: Comparison) -> DataFrame:
-        """Return a row for each target and model; see `compare.results_table`.
-
-        Without a truth, models are scored on labelled documents of targets that are held out.
-        """
+        """Return a row for each target and model; see `compare.results_table`."""
+        # Without a truth, models are scored on labelled documents of targets that are held out.
         return comparing.results_table(compared, self.truth or sample_of(self.problem))
 
     def write_sample(self, path: Path, count: int, label: str, seed: int = 0) -> int:
-        """Write random documents of the targets to label, and return their number.
-
-        Parameters
-        ----------
-        path
-            The file, CSV. It has semicolons if the target has them. It has a byte order mark, by
-            which spreadsheets recognise UTF-8.
-        count
-            Largest number of documents.
-        label
-            Name of the empty column for their labels.
-        seed
-            Seed of the draw.
-
-        Raises
-        ------
-        UserError
-            If the file cannot be written.
-        """
+        """Write random documents of the targets to label, and return their number."""
+        # `path`: It has semicolons if the target has them. It has a byte order mark, by which
+        # spreadsheets recognise UTF-8.
         from transferbench.userdata import predictions  # loads pandas
 
         sample = predictions.sample(self.targets, count, label, seed)
@@ -282,26 +204,8 @@ class Session:
         separator: str | None = None,
         with_scores: bool = False,
     ) -> int:
-        """Write a row for each document of the targets, and return their number.
-
-        Parameters
-        ----------
-        path
-            CSV, TSV or JSON lines. CSV gets the dialect of the first file of the targets.
-        compared
-            The compared models.
-        names
-            The models, see `predictions.predict`.
-        separator
-            Separator of the labels in a cell, see `predictions.predict`.
-        with_scores
-            True to write also the score of each class.
-
-        Raises
-        ------
-        UserError
-            If the file cannot be written.
-        """
+        """Write a row for each document of the targets, and return their number."""
+        # `path`: CSV, TSV or JSON lines. CSV gets the dialect of the first file of the targets.
         from transferbench.userdata import predictions
 
         fits = {name: compared.models[name].fits[0] for name in names}

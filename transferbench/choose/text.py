@@ -40,15 +40,7 @@ def warning_lines(compared: Comparison, models: Iterable[str]) -> list[str]:
 
 
 def scored_sentence(rows: Sequence[dict[str, Any]], problem: Problem) -> str:
-    """Return the sentence on the documents that score the models of a target, "" if none do.
-
-    Parameters
-    ----------
-    rows
-        The rows of the target in `choose.compare.results_table`.
-    problem
-        The problem.
-    """
+    """Return the sentence on the documents that score the models of a target, "" if none do."""
     scored = rows[0].get("scored")
     if not scored:
         return ""
@@ -119,17 +111,8 @@ def _by_class(values: Sequence[float]) -> str:
 
 
 def measure(row: dict[str, Any], name: str, interval: bool) -> str:
-    """Return a measure in per cent with its deviation over seeds, "" if there is none.
-
-    Parameters
-    ----------
-    row
-        A row of `choose.compare.results_table`.
-    name
-        Name of the measure.
-    interval
-        True to give the 95 % interval instead if few documents are scored.
-    """
+    """Return a measure in per cent with its deviation over seeds, "" if there is none."""
+    # `interval`: True to give the 95 % interval instead if few documents are scored.
     value, deviation = (row.get(key, math.nan) for key in (name, f"{name}_std"))
     if math.isnan(value):
         return ""

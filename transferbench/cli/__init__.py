@@ -73,19 +73,10 @@ def main(
 
 
 def invoke(arguments: list[str] | None = None) -> int:
-    """Run the program.
-
-    Parameters
-    ----------
-    arguments
-        Arguments of the command line; by default those of the process.
-
-    Returns
-    -------
-    int
-        Exit code: 0 after success, 1 after a failure of the program, 2 after a mistake that the
-        user can correct, 128 + n after signal n.
-    """
+    """Run the program."""
+    # `arguments`: Arguments of the command line; by default those of the process.
+    # Returns: Exit code: 0 after success, 1 after a failure of the program, 2 after a mistake that
+    # the user can correct, 128 + n after signal n.
     arguments = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
@@ -120,10 +111,8 @@ def invoke(arguments: list[str] | None = None) -> int:
 
 
 def _describe(error: BaseException) -> tuple[str, int]:
-    """Return the message and the exit code of an error.
-
-    For several errors the message has their number.
-    """
+    """Return the message and the exit code of an error."""
+    # For several errors the message has their number.
     match error:
         case SeveralErrors():
             return f"Error: {len(error.args)} mistakes:", 2

@@ -35,10 +35,8 @@ def fit_models(session: Session, *, crossed: bool = True, untrained: bool = True
 
 
 def part_to_compare(session: Session) -> Session:
-    """Return the session on a random part of large domains, and print a note about it.
-
-    See `Session.part`.
-    """
+    """Return the session on a random part of large domains, and print a note about it."""
+    # See `Session.part`.
     part = session.part()
     if part is not session:
         sizes = ", ".join(f"{len(d.seen):,} of {d.name}" for d in part.problem.domains)

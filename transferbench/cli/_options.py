@@ -27,15 +27,7 @@ def option(*flags: str, **settings: Any) -> Any:
 
 
 def passing(name: str, values: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that adds the options of a dataclass to a command.
-
-    Parameters
-    ----------
-    name
-        Argument of the command that takes the instance of the dataclass.
-    values
-        The dataclass.
-    """
+    """Return a decorator that adds the options of a dataclass to a command."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
@@ -139,10 +131,8 @@ several_experiments = click.argument(
 
 
 def experiments_named(name: str) -> list[str]:
-    """Return the experiments that a name stands for, or the path of a user's file.
-
-    The list is empty if the name stands for no experiment.
-    """
+    """Return the experiments that a name stands for, or the path of a user's file."""
+    # The list is empty if the name stands for no experiment.
     from transferbench import strict_yaml
 
     if Path(name).suffix in experiments.SUFFIXES and Path(name).is_file():
@@ -154,13 +144,7 @@ def experiments_named(name: str) -> list[str]:
 
 
 def task(name: str) -> str:
-    """Return the name of a task unchanged.
-
-    Raises
-    ------
-    UserError
-        If it names experiments.
-    """
+    """Return the name of a task unchanged."""
     if names := experiments_named(name):
         command = f"`transferbench reproduce {shlex.quote(name)}`"
         remedy = f"use {command}, or a task that `transferbench describe {names[0]}` lists"

@@ -22,14 +22,7 @@ repeats_option = click.option(
 
 
 def locate(settings: Settings, name: str, repeats: int | None) -> Settings:
-    """Return the settings whose folder of results has the runs of an experiment.
-
-    Raises
-    ------
-    UserError
-        If there are none with this number of repeats, or without a number, if several folders
-        beside the usual one have some.
-    """
+    """Return the settings whose folder of results has the runs of an experiment."""
 
     def has_results(folder: Path) -> bool:
         files = (folder / experiments.folder_name(name) / file for file in FILES)

@@ -77,24 +77,9 @@ class Execution:
         store: Store | None = None,
         file_of: Callable[[Run], Path | None] = lambda run: None,
     ) -> list[Record]:
-        """Perform runs and return their records; with dry_run, print what would run.
-
-        Parameters
-        ----------
-        runs
-            The runs.
-        settings
-            Settings of the command.
-        default_limits
-            Returns the limits of a run that the command line does not give.
-        on_record, expected, store, file_of
-            See `runner.run`.
-
-        Returns
-        -------
-        list of Record
-            The records in the order of the runs; empty with dry_run.
-        """
+        """Perform runs and return their records; with dry_run, print what would run."""
+        # `default_limits`: Returns the limits of a run that the command line does not give.
+        # Returns: The records in the order of the runs; empty with dry_run.
         from transferbench import models
         from transferbench.fingerprint import untraced
         from transferbench.runs import runner

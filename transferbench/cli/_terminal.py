@@ -19,10 +19,8 @@ DEBUG = "transferbench.debug"
 
 
 def echo(message: Any = "", *, err: bool = False, nl: bool = True) -> None:
-    """Print data to stdout, or a message without passwords to stderr; escape control characters.
-
-    A message that cannot be printed is dropped, so that runs go on if stderr is full or closed.
-    """
+    """Print data to stdout, or a message without passwords to stderr; escape control characters."""
+    # A message that cannot be printed is dropped, so that runs go on if stderr is full or closed.
     if not err:
         click.echo(printable(str(message)), nl=nl)
         return

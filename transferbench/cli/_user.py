@@ -117,19 +117,9 @@ class UserData(ReadOptions, FileOptions):
         return choose_family(self.named, bool(self.sources), self.separator)
 
     def models_to_fit(self, *, labelling: bool = False) -> list[str]:
-        """Return the names of the models to fit.
-
-        Parameters
-        ----------
-        labelling
-            True if the models shall label documents; `auto` then stands for the recommended model
-            alone.
-
-        Raises
-        ------
-        UserError
-            For `auto` if no model can be recommended.
-        """
+        """Return the names of the models to fit."""
+        # `labelling`: True if the models shall label documents; `auto` then stands for the
+        # recommended model alone.
         from transferbench.choose.fits import model_names
 
         clusters = self.family == "clustering"
@@ -147,20 +137,7 @@ class UserData(ReadOptions, FileOptions):
     def open_session(
         self, names: Sequence[str], labels: Labels, *, repeats: int = 1, clusters: int = 0
     ) -> Session:
-        """Read the files, and write the sample to label if the user asks for one.
-
-        Parameters
-        ----------
-        names
-            Names of the models.
-        labels, repeats, clusters
-            See `Session.from_files`.
-
-        Raises
-        ------
-        UserError
-            For a mistake in the options or files.
-        """
+        """Read the files, and write the sample to label if the user asks for one."""
         from transferbench.choose.fits import params_by_model
         from transferbench.choose.sample import LABEL_WEIGHT
         from transferbench.choose.session import Session
@@ -186,19 +163,8 @@ class UserData(ReadOptions, FileOptions):
         return session
 
     def check_outputs(self, out: Path | None = None, html: Path | None = None) -> None:
-        """Check that the outputs and the sample to label can be written, before work begins.
-
-        Parameters
-        ----------
-        out, html
-            Files of --out and --html, None without the option.
-
-        Raises
-        ------
-        UserError
-            If a file has an unexpected suffix, is also an input, or cannot be written; or if
-            --label-weight is given without labels.
-        """
+        """Check that the outputs and the sample to label can be written, before work begins."""
+        # `out`, `html`: Files of --out and --html, None without the option.
         if self.label_weight is not None and not self.sampled:
             raise UserError(
                 "--label-weight weighs the labels of a sample; name its file by --labels."
@@ -222,20 +188,7 @@ class UserData(ReadOptions, FileOptions):
 def check_outputs(
     outputs: Iterable[tuple[str, Path, Sequence[str]]], inputs: Iterable[Path]
 ) -> None:
-    """Check that files can be written and are no inputs, before work begins.
-
-    Parameters
-    ----------
-    outputs
-        Option, file and allowed suffixes of each output.
-    inputs
-        Files to read.
-
-    Raises
-    ------
-    UserError
-        If a file has an unexpected suffix, is read or written twice, or cannot be written.
-    """
+    """Check that files can be written and are no inputs, before work begins."""
     used = {os.path.realpath(file) for file in inputs}  # Path.resolve raises for a loop of links
     for flag, path, suffixes in outputs:
         name = f"{flag} {path}"

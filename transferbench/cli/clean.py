@@ -17,11 +17,9 @@ IDLE_SECONDS = 3600.0
 
 
 def _files(settings: Settings) -> dict[str, Iterable[Path]]:
-    """Return the files that may be removed, by kind.
-
-    Temporary files were being written when their process was killed. Files of no kind belong to the
-    user. Folders are searched when the files of a kind are iterated.
-    """
+    """Return the files that may be removed, by kind."""
+    # Temporary files were being written when their process was killed. Files of no kind belong to
+    # the user. Folders are searched when the files of a kind are iterated.
     from transferbench import datasets
     from transferbench.artefacts import NAMES
     from transferbench.data import sentences

@@ -127,13 +127,7 @@ def _check_files(names: Iterable[str], settings: Settings) -> None:
 
 
 def _name_code(names: Iterable[str], results: Path) -> None:
-    """List the code that the runs of a zip execute; on a terminal, ask whether to run it.
-
-    Raises
-    ------
-    UserError
-        If the answer is no.
-    """
+    """List the code that the runs of a zip execute; on a terminal, ask whether to run it."""
     from transferbench import experiments, models
 
     columns = [c for n in names for c in experiments.load(n, results).spec.columns.values()]

@@ -42,23 +42,13 @@ MAX_CONFUSION, MAX_CONFUSED = 12, 20
 
 @dataclass(frozen=True)
 class Content:
-    """A comparison, as its page shows it.
+    """A comparison, as its page shows it."""
 
-    Parameters
-    ----------
-    session
-        The user's documents, and their problem.
-    compared
-        The compared models.
-    table
-        Their rows, see `choose.compare.results_table`.
-    model
-        The model whose decisions are shown, None if no model could be fitted.
-    """
-
+    #: The user's documents, and their problem.
     session: Session
     compared: Comparison
     table: DataFrame
+    #: The model whose decisions are shown, None if no model could be fitted.
     model: str | None
 
     @property
@@ -94,21 +84,14 @@ class Section:
 
 @dataclass(frozen=True)
 class Bars:
-    """A table of two bars in each row.
+    """A table of two bars in each row."""
 
-    Parameters
-    ----------
-    caption, head
-        Caption of the table, and head of its first column.
-    legend
-        What the first and the second bar are.
-    rows
-        A name and two shares, from 0 to 1, in each row.
-    """
-
+    #: `caption`, `head`: Caption of the table, and head of its first column.
     caption: str
     head: str
+    #: What the first and the second bar are.
     legend: tuple[str, str]
+    #: A name and two shares, from 0 to 1, in each row.
     rows: Sequence[tuple[str, float, float]]
 
 
@@ -119,27 +102,9 @@ def write(
     table: DataFrame,
     preferred: Sequence[str] = (),
 ) -> None:
-    """Write the page of a comparison.
-
-    Parameters
-    ----------
-    path
-        The HTML file.
-    session
-        The session that was compared.
-    compared
-        The compared models.
-    table
-        `session.table(compared)`.
-    preferred
-        Models whose decisions are to be shown: the first one that has a fit. By default the
-        recommended one, else the first of all.
-
-    Raises
-    ------
-    UserError
-        If the file cannot be written.
-    """
+    """Write the page of a comparison."""
+    # `preferred`: Models whose decisions are to be shown: the first one that has a fit. By default
+    # the recommended one, else the first of all.
     best = [compared.choice.model] if compared.choice.model else []
     names = [name for name in (*preferred, *best, *compared.models) if compared.models[name].fits]
     content = Content(session, compared, table, names[0] if names else None)
@@ -169,30 +134,9 @@ def write_topics(
     *,
     named: bool,
 ) -> None:
-    """Write a page of the topics of a fit.
-
-    Parameters
-    ----------
-    path
-        The HTML file.
-    model
-        Name of the model.
-    problem
-        The problem that it was fitted on.
-    found
-        The topics.
-    describe
-        Returns the place and the text of a document, by the name of its domain and its row.
-    options
-        Options by which the documents became features.
-    named
-        True if the problem is a task with a name.
-
-    Raises
-    ------
-    UserError
-        If the file cannot be written.
-    """
+    """Write a page of the topics of a fit."""
+    # `describe`: Returns the place and the text of a document, by the name of its domain and its
+    # row.
     made = topic_section.tables(found, [domain.name for domain in problem.targets], describe)
     section = Section("Topics by domain", _topics(model, made, found, ""))
     html = _environment().get_template("page.html.j2").render(
@@ -222,11 +166,9 @@ def _documents(session: Session) -> list[tuple[str, str]]:
 
 @cache
 def _environment() -> Environment:
-    """Return the environment of the templates: those of the page, and the style of the report.
-
-    Control characters of a user's texts are escaped as in the terminal, and everything but Markup
-    is escaped as HTML.
-    """
+    """Return the environment of the templates: those of the page, and the style of the report."""
+    # Control characters of a user's texts are escaped as in the terminal, and everything but Markup
+    # is escaped as HTML.
     own = FileSystemLoader(Path(__file__).parent / "templates")
     base = report_page.environment()
     environment = base.overlay(

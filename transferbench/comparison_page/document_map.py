@@ -34,61 +34,38 @@ OUTLIERS = 0.005
 
 @dataclass(frozen=True)
 class Point:
-    """A document on the map.
+    """A document on the map."""
 
-    Parameters
-    ----------
-    x, y
-        Its place in the picture.
-    of_source
-        True if it is of a source, False for a target.
-    domain, decision
-        Numbers of the colours of its domain and of its decision.
-    wrong
-        True if it has a label, and its decision is another one.
-    about
-        Its place, label and decision, and the beginning of its text.
-    """
-
+    #: `x`, `y`: Its place in the picture.
     x: int
     y: int
+    #: True if it is of a source, False for a target.
     of_source: bool
+    #: `domain`, `decision`: Numbers of the colours of its domain and of its decision.
     domain: int
     decision: int
+    #: True if it has a label, and its decision is another one.
     wrong: bool
+    #: Its place, label and decision, and the beginning of its text.
     about: str
 
 
 @dataclass(frozen=True)
 class DocumentMap:
-    """The map.
+    """The map."""
 
-    Parameters
-    ----------
-    points
-        The points, in random order, so that no domain covers another one.
-    drawn
-        Name, number of drawn documents and number of all documents of each domain.
-    domains, decisions
-        Name and number of drawn documents of each colour.
-    has_wrong
-        True if a point is wrong.
-    has_source
-        True if a domain is a source.
-    umap
-        True if UMAP made the two dimensions, False for a truncated singular value decomposition.
-    width, height
-        Size of the picture.
-    seed
-        Seed of the draw.
-    """
-
+    #: The points, in random order, so that no domain covers another one.
     points: Sequence[Point]
+    #: Name, number of drawn documents and number of all documents of each domain.
     drawn: Sequence[tuple[str, int, int]]
+    #: `domains`, `decisions`: Name and number of drawn documents of each colour.
     domains: Sequence[tuple[str, int]]
     decisions: Sequence[tuple[str, int]]
+    #: True if a point is wrong.
     has_wrong: bool
+    #: True if a domain is a source.
     has_source: bool
+    #: True if UMAP made the two dimensions, False for a truncated singular value decomposition.
     umap: bool
     width: int = WIDTH
     height: int = HEIGHT
@@ -98,19 +75,8 @@ class DocumentMap:
 def draw(
     session: Session, fit: Fit | None, truth: Truth | None, names: Sequence[str]
 ) -> DocumentMap | None:
-    """Return the map of the documents, None if they have too few features for two dimensions.
-
-    Parameters
-    ----------
-    session
-        The problem and the documents.
-    fit
-        The fit whose decisions are shown; None shows the labels of the sources alone.
-    truth
-        Labels of the targets.
-    names
-        Names of the columns of the scores.
-    """
+    """Return the map of the documents, None if they have too few features for two dimensions."""
+    # `fit`: The fit whose decisions are shown; None shows the labels of the sources alone.
     problem = session.problem
     rng = np.random.default_rng(SEED)
     counts = _equal_parts([len(d.seen) for d in problem.domains], MAX_POINTS)
@@ -164,17 +130,8 @@ def _umap() -> Any:
 
 
 def _places(problem: Problem, rows: Sequence[np.ndarray], umap: Any) -> np.ndarray | None:
-    """Return the places (n, 2) of documents in the picture, None without two dimensions.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    rows
-        Rows of the documents in each domain.
-    umap
-        The class UMAP, None for a truncated singular value decomposition.
-    """
+    """Return the places (n, 2) of documents in the picture, None without two dimensions."""
+    # `umap`: The class UMAP, None for a truncated singular value decomposition.
     from sklearn.decomposition import PCA
 
     parts = [
@@ -204,19 +161,7 @@ def _descriptions(
     truth: Truth | None,
     names: Sequence[str],
 ) -> list[tuple[str, str, bool]]:
-    """Return the text, the name of the colour and whether it is wrong, for documents of domain i.
-
-    Parameters
-    ----------
-    session
-        The problem and the documents.
-    i
-        Index of the domain.
-    rows
-        Rows of the documents in the domain.
-    fit, truth, names
-        See `draw`.
-    """
+    """Return text, name of the colour and whether it is wrong, for documents of domain i."""
     problem, domain = session.problem, session.problem.domains[i]
     several = problem.family == "multilabel"
     is_source = domain.seen.all()
@@ -255,17 +200,8 @@ def _descriptions(
 
 
 def _colours(names: Sequence[str], order: Sequence[str]) -> tuple[list[int], list[tuple[str, int]]]:
-    """Return the colour of each name, and the name and number of documents of each colour.
-
-    The most frequent names have a colour each, and all others share the last one.
-
-    Parameters
-    ----------
-    names
-        A name for each document.
-    order
-        The names in the order of the legend; others follow.
-    """
+    """Return the colour of each name, and the name and number of documents of each colour."""
+    # The most frequent names have a colour each, and all others share the last one.
     counts = Counter(names)
     kept = [name for name in dict.fromkeys([*order, *counts]) if counts[name]]
     if len(kept) > COLOURS:

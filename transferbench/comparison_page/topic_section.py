@@ -24,30 +24,19 @@ BEGINNING = 160
 
 @dataclass(frozen=True)
 class TopicRow:
-    """A topic as the page shows it.
+    """A topic as the page shows it."""
 
-    Parameters
-    ----------
-    name, words
-        Its name and its words.
-    share
-        Its share of the domain.
-    width
-        Length of its bar in per cent of the longest one.
-    classes
-        Name, colour and share of each of its classes, for the parts of the bar.
-    coherence
-        NPMI.
-    documents
-        Place and beginning of its typical documents.
-    """
-
+    #: `name`, `words`: Its name and its words.
     name: str
     words: str
+    #: Its share of the domain.
     share: float
+    #: Length of its bar in per cent of the longest one.
     width: float
+    #: Name, colour and share of each of its classes, for the parts of the bar.
     classes: Sequence[tuple[str, int, float]]
     coherence: str
+    #: Place and beginning of its typical documents.
     documents: Sequence[tuple[str, str]]
 
 
@@ -62,17 +51,8 @@ class TopicTable:
 
 
 def tables(found: Topics, targets: Collection[str], describe: Describe) -> list[TopicTable]:
-    """Return a table of topics for each domain, targets first.
-
-    Parameters
-    ----------
-    found
-        The topics.
-    targets
-        Names of the targets.
-    describe
-        Returns the place and the text of a document.
-    """
+    """Return a table of topics for each domain, targets first."""
+    # `describe`: Returns the place and the text of a document.
     made = []
     for domain in sorted(found.topics, key=lambda name: name not in targets):
         topics = found.topics[domain]

@@ -25,31 +25,11 @@ SOURCE, TARGET, MASKED = 1, -2, -1
 
 
 def dense(problem: Problem, features: Features, components: int) -> Problem:
-    """Return the problem with one dense view (n, r) in every domain, rows of length one.
-
-    Parameters
-    ----------
-    problem
-        The problem; domains keep their labels.
-    features
-        "svd": coordinates of the truncated SVD of the first view, computed for the documents of all
-        domains together, without labels. "embedding": the last view, if there are several and it
-        is dense.
-    components
-        Largest number r of coordinates of the SVD.
-
-    Returns
-    -------
-    Problem
-        A problem whose views may have negative entries.
-
-    Raises
-    ------
-    Unavailable
-        If a domain has no embeddings.
-    ValueError
-        If there is no SVD.
-    """
+    """Return the problem with one dense view (n, r) in every domain, rows of length one."""
+    # `problem`: The problem; domains keep their labels.
+    # `features`: "svd": coordinates of the truncated SVD of the first view, computed for the
+    # documents of all domains together, without labels. "embedding": the last view, if there are
+    # several and it is dense.
     from sklearn.decomposition import TruncatedSVD
     from sklearn.preprocessing import normalize
 
@@ -73,22 +53,12 @@ def dense(problem: Problem, features: Features, components: int) -> Problem:
 def adapt(
     problem: Problem, C: float, adapter: Callable[[Any], Any], *, weighted: bool = True
 ) -> Fit:
-    """Return the scores (n, c) of every target from a skada estimator, and labels of sources.
-
-    Parameters
-    ----------
-    problem
-        A problem with one dense view in every domain, see `dense`.
-    C
-        Inverse regularisation of the logistic regression.
-    adapter
-        Makes the estimator from a logistic regression. A new one is fitted for each target, on the
-        labelled documents (SOURCE) and those of the target (TARGET), whose labels are MASKED. So a
-        labelled document of a target is in both.
-    weighted
-        The estimator takes weights of documents: those of the labels, 1 for TARGET. It gets none if
-        every label weighs 1.
-    """
+    """Return the scores (n, c) of every target from a skada estimator, and labels of sources."""
+    # `adapter`: Makes the estimator from a logistic regression. A new one is fitted for each
+    # target, on the labelled documents (SOURCE) and those of the target (TARGET), whose labels are
+    # MASKED. So a labelled document of a target is in both.
+    # `weighted`: The estimator takes weights of documents: those of the labels, 1 for TARGET. It
+    # gets none if every label weighs 1.
     from sklearn import config_context, set_config
 
     X_source, y_source = seen_rows(problem)

@@ -33,20 +33,7 @@ _device: ContextVar[str] = ContextVar("device", default="cpu")
 
 @contextmanager
 def use_device(name: str) -> Iterator[None]:
-    """Use a device in the block.
-
-    Parameters
-    ----------
-    name
-        "cpu" or "cuda".
-
-    Raises
-    ------
-    UserError
-        For an unknown device.
-    Unavailable
-        If CuPy or a GPU is missing.
-    """
+    """Use a device in the block."""
     check(name)
     token = _device.set(name)
     try:
@@ -56,20 +43,7 @@ def use_device(name: str) -> Iterator[None]:
 
 
 def check(name: str) -> None:
-    """Check that a device can be used.
-
-    Parameters
-    ----------
-    name
-        Name of the device.
-
-    Raises
-    ------
-    UserError
-        For an unknown device.
-    Unavailable
-        If CuPy or a GPU is missing.
-    """
+    """Check that a device can be used."""
     if name not in get_args(Device):
         raise unknown("device", name, get_args(Device))
     if name == "cpu":

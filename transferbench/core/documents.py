@@ -49,11 +49,9 @@ def hstack_views(problem: Problem, view: View) -> sp.csr_array:
 
 
 def joined(problem: Problem) -> Problem:
-    """Return the problem with one view: all views side by side, each with rows of length one.
-
-    The view is a CSR, and signed. Embeddings as the second view make each of its rows longer by
-    their number; words stay as sparse as they are.
-    """
+    """Return the problem with one view: all views side by side, each with rows of length one."""
+    # The view is a CSR, and signed. Embeddings as the second view make each of its rows longer by
+    # their number; words stay as sparse as they are.
     sides = (sp.hstack([unit_rows(X) for X in domain.views]) for domain in problem.domains)
     return with_view(problem, map(sp.csr_array, sides))
 
@@ -70,10 +68,8 @@ def with_view(problem: Problem, views: Iterable[Matrix], signed: bool = True) ->
 def score_targets(
     problem: Problem, score: Callable[[int, Domain], np.ndarray]
 ) -> tuple[np.ndarray, ...]:
-    """Return the labels of labelled documents, and score(i, domain) (n, c) of others in domain i.
-
-    A source, in which every document is labelled, needs no score.
-    """
+    """Return labels of labelled documents, and score(i, domain) (n, c) of others in domain i."""
+    # A source, in which every document is labelled, needs no score.
     scores = []
     for i, domain in enumerate(problem.domains):
         of_domain = domain.Y if domain.seen.all() else score(i, domain)
@@ -95,13 +91,7 @@ def split_rows(problem: Problem, scores: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def seen_rows(problem: Problem) -> tuple[Matrix, np.ndarray]:
-    """Return the labelled documents X (n, d) of all domains and their classes y (n,).
-
-    Raises
-    ------
-    ValueError
-        If fewer than two classes are labelled.
-    """
+    """Return the labelled documents X (n, d) of all domains and their classes y (n,)."""
     labelled = [domain for domain in problem.domains if domain.seen.any()]
     y = np.concatenate([np.asarray(d.Y[d.seen]).argmax(axis=1) for d in labelled] or [np.empty(0)])
     if len(np.unique(y)) < 2:
@@ -110,10 +100,9 @@ def seen_rows(problem: Problem) -> tuple[Matrix, np.ndarray]:
 
 
 def seen_weights(problem: Problem) -> np.ndarray | None:
-    """Return the weights (n,) of the labels of `seen_rows`; None if each is 1.
-
-    Solvers then get no weights, so that a fit without weights does not depend on them in any digit.
-    """
+    """Return the weights (n,) of the labels of `seen_rows`; None if each is 1."""
+    # Solvers then get no weights, so that a fit without weights does not depend on them in any
+    # digit.
     weights = np.concatenate(
         [
             (np.ones(len(d.seen)) if d.label_weights is None else d.label_weights)[d.seen]
@@ -124,13 +113,11 @@ def seen_weights(problem: Problem) -> np.ndarray | None:
 
 
 def label_folds(domain: Domain) -> np.ndarray:
-    """Return the fold (m,), from 0 to 4, of each labelled document of a domain.
-
-    Lengths are spread over the folds, classes are not: folds with the class shares of the sample
-    would make a model look better than it is. A fold depends on the content of the documents, not
-    on their order. It does not depend on that of the features, either, unless documents have equal
-    lengths.
-    """
+    """Return the fold (m,), from 0 to 4, of each labelled document of a domain."""
+    # Lengths are spread over the folds, classes are not: folds with the class shares of the sample
+    # would make a model look better than it is. A fold depends on the content of the documents, not
+    # on their order. It does not depend on that of the features, either, unless documents have
+    # equal lengths.
     X = domain.X[np.flatnonzero(domain.seen)]
     size = np.asarray((abs(X) ** 1.5).sum(axis=1)).ravel()
     direction = np.random.default_rng(0).standard_normal(X.shape[1])

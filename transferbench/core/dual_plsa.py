@@ -25,33 +25,14 @@ def proportions(problem: Problem) -> list[Matrix]:
 def expected_counts(
     X: Matrix, W: np.ndarray, H: np.ndarray, V: np.ndarray
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the log-likelihood, and the expected counts of the E-step of EM.
-
-    The counts are Σ x_dw P(y, z|d, w) over the other variables. P is formed at the entries of X
-    only, and P(y, z|d, w) not at all.
-
-    Parameters
-    ----------
-    X
-        Documents (n, m).
-    W
-        P(w|y).
-    H
-        P(y, z).
-    V
-        P(d|z).
-
-    Returns
-    -------
-    likelihood
-        Σ x_dw log P(d, w).
-    words
-        Counts of (w, y), with the shape of W.
-    topics
-        Counts of (y, z), with the shape of H.
-    documents
-        Counts of (d, z), with the shape of V.
-    """
+    """Return the log-likelihood, and the expected counts of the E-step of EM."""
+    # The counts are Σ x_dw P(y, z|d, w) over the other variables. P is formed at the entries of X
+    # only, and P(y, z|d, w) not at all.
+    # `likelihood`: Σ x_dw log P(d, w).
+    # `words`: Counts of (w, y), with the shape of W.
+    # `topics`: Counts of (y, z), with the shape of H.
+    # `documents`: Counts of (d, z), with the shape of V.
+    # Shapes: X (n, m), H (y, z).
     by_class = W @ H  # (m, c)
     ratio, P = divide_by_product(X, V, by_class, entry_rows(X))
     words = ratio.T @ V  # (m, c)

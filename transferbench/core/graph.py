@@ -43,17 +43,11 @@ MAX_MEBIBYTES = 64
 
 @dataclass(frozen=True)
 class Graph:
-    """Graph over documents or features, by its weights.
+    """Graph over documents or features, by its weights."""
 
-    Parameters
-    ----------
-    W
-        (n, n), symmetric and nonnegative with an empty diagonal.
-    recall
-        Share of the nearest rows that the search found, measured on a sample; 1 if exact.
-    """
-
+    #: (n, n), symmetric and nonnegative with an empty diagonal.
     W: sp.csr_array
+    #: Share of the nearest rows that the search found, measured on a sample; 1 if exact.
     recall: float = 1.0
 
     @cached_property
@@ -62,10 +56,8 @@ class Graph:
         return np.asarray(self.W.sum(axis=1)).ravel()
 
     def order(self) -> np.ndarray:
-        """Return the nodes in reverse Cuthill–McKee order: neighbours are near each other.
-
-        Products with a matrix in this order are faster, because they read nearby rows.
-        """
+        """Return the nodes in reverse Cuthill–McKee order: neighbours are near each other."""
+        # Products with a matrix in this order are faster, because they read nearby rows.
         return np.asarray(reverse_cuthill_mckee(sp.csr_matrix(self.W), symmetric_mode=True))
 
     def reordered(self, order: np.ndarray) -> Self:
@@ -74,13 +66,7 @@ class Graph:
 
 
 def graph_diagnostics(graphs: Iterable[Graph]) -> dict[str, float]:
-    """Return the least recall of the graphs as "graph_recall"; nothing without a graph.
-
-    Warns
-    -----
-    UserWarning
-        If it is below `MIN_RECALL`.
-    """
+    """Return the least recall of the graphs as "graph_recall"; nothing without a graph."""
     worst = min(graphs, key=lambda graph: graph.recall, default=None)
     if worst is None:
         return {}
@@ -95,22 +81,14 @@ def graph_diagnostics(graphs: Iterable[Graph]) -> dict[str, float]:
 
 @artefact
 def cosine_graph(X: Matrix, p: int, *, search: Search = "exact") -> Graph:
-    """Return the graph that joins each row of X to its p nearest rows by cosine.
-
-    W_ij = cos(x_i, x_j) if one of the two is among the p nearest of the other, else 0 (GTL, eqs. 3
-    and 5). Only positive cosines give edges. Forms no (n, n) array.
-
-    Parameters
-    ----------
-    X
-        (n, d), sparse or dense; its rows are the nodes. A row of zeros or one without a positive
-        cosine to another has no neighbour.
-    p
-        Number of nearest rows. Of ties at the p-th place the smaller index is taken.
-    search
-        "exact", or "rare-words": approximate and linear in n (see `rare_words`); its recall is then
-        measured on `PROBE_ROWS` rows.
-    """
+    """Return the graph that joins each row of X to its p nearest rows by cosine."""
+    # W_ij = cos(x_i, x_j) if one of the two is among the p nearest of the other, else 0 (GTL, eqs.
+    # 3 and 5). Only positive cosines give edges. Forms no (n, n) array.
+    # `X`: (n, d), sparse or dense; its rows are the nodes. A row of zeros or one without a positive
+    # cosine to another has no neighbour.
+    # `p`: Of ties at the p-th place the smaller index is taken.
+    # `search`: "exact", or "rare-words": approximate and linear in n (see `rare_words`); its recall
+    # is then measured on `PROBE_ROWS` rows.
     X = unit_rows(X)
     n = X.shape[0]
     # sparse_dot_topn rejects SciPy's newer sparse arrays.
@@ -132,19 +110,11 @@ def cosine_graph(X: Matrix, p: int, *, search: Search = "exact") -> Graph:
 
 @artefact
 def heat_graph(Z: np.ndarray, p: int) -> Graph:
-    """Return the graph that joins each row of Z to its p nearest rows by distance.
-
-    W_ij = exp(−d_ij²/2σ²) if one of the two is among the p nearest of the other, else 0. σ² is the
-    mean of d² over all rows and their p nearest. Weights are at least `LEAST_WEIGHT`. Exact, and
-    forms no (n, n) array.
-
-    Parameters
-    ----------
-    Z
-        (n, r), dense. Without columns, there are no edges.
-    p
-        Number of nearest rows.
-    """
+    """Return the graph that joins each row of Z to its p nearest rows by distance."""
+    # W_ij = exp(−d_ij²/2σ²) if one of the two is among the p nearest of the other, else 0. σ² is
+    # the mean of d² over all rows and their p nearest. Weights are at least `LEAST_WEIGHT`. Exact,
+    # and forms no (n, n) array.
+    # `Z`: (n, r), dense. Without columns, there are no edges.
     from sklearn import config_context
     from sklearn.neighbors import NearestNeighbors
 
@@ -162,22 +132,12 @@ def heat_graph(Z: np.ndarray, p: int) -> Graph:
 
 
 def spread(graph: Graph, P: np.ndarray, alpha: float | np.ndarray, steps: int) -> np.ndarray:
-    """Return F (n, c) after fixed-point steps of F = α S F + (1 − α) P.
-
-    S is W divided by the roots of the degrees of row and column. Label spreading of Zhou et al.,
-    NIPS 2003.
-
-    Parameters
-    ----------
-    graph
-        The graph with weights W (n, n).
-    P
-        (n, c), the start.
-    alpha
-        α: weight of the graph, one number or (n, 1). A row of F with 0 stays as in P.
-    steps
-        Number of steps.
-    """
+    """Return F (n, c) after fixed-point steps of F = α S F + (1 − α) P."""
+    # S is W divided by the roots of the degrees of row and column. Label spreading of Zhou et al.,
+    # NIPS 2003.
+    # `graph`: The graph with weights W (n, n).
+    # `alpha`: α: weight of the graph, one number or (n, 1). A row of F with 0 stays as in P.
+    # Shapes: P (n, c).
     scale = sp.diags_array(1 / np.sqrt(np.where(graph.degree > 0, graph.degree, 1)))
     S = sp.csr_array(scale @ graph.W @ scale)
     F = P
@@ -187,11 +147,9 @@ def spread(graph: Graph, P: np.ndarray, alpha: float | np.ndarray, steps: int) -
 
 
 def _by_blocks(X: sp.csr_array, p: int) -> Edges:
-    """Return the p nearest rows of each row of X (n, d), faster if rows have many entries.
-
-    Columns with an entry in every second row are multiplied as dense matrices; the cosines of a
-    block of rows with all rows are dense.
-    """
+    """Return the p nearest rows of each row of X (n, d), faster if rows have many entries."""
+    # Columns with an entry in every second row are multiplied as dense matrices; the cosines of a
+    # block of rows with all rows are dense.
     n = X.shape[0]
     common = np.diff(sp.csc_array(X).indptr) > n / 2
     D, S = X[:, np.flatnonzero(common)].toarray(), sp.csr_array(X[:, np.flatnonzero(~common)])
@@ -236,10 +194,8 @@ def _exact_neighbours(A: sp.csr_matrix, B: sp.csr_matrix, todo: np.ndarray, p: i
 
 
 def _recall(edges: Edges, exact: Edges, n: int) -> float:
-    """Return the share of the exact edges of some of the n rows that were found.
-
-    Of several rows with the same cosine, any counts.
-    """
+    """Return the share of the exact edges of some of the n rows that were found."""
+    # Of several rows with the same cosine, any counts.
     rows, _, values = exact
     wanted = np.bincount(rows, minlength=n)
     last = np.full(n, np.inf)

@@ -35,58 +35,32 @@ ROWS = 1024
 
 @dataclass(frozen=True)
 class Data:
-    """The matrices that a layer factorises.
+    """The matrices that a layer factorises."""
 
-    Parameters
-    ----------
-    X
-        One matrix for each view, then the labels; the tasks one below the other.
-    rows
-        For each matrix, the rows of each task.
-    alpha
-        Weight of the labels.
-    """
-
+    #: One matrix for each view, then the labels; the tasks one below the other.
     X: tuple[Matrix, ...]
+    #: For each matrix, the rows of each task.
     rows: tuple[tuple[slice, ...], ...]
     alpha: float
 
 
 @dataclass(frozen=True)
 class Layer:
-    """Factors of one layer, updated in place.
+    """Factors of one layer, updated in place."""
 
-    Parameters
-    ----------
-    R
-        For each task (n_i, p); in higher layers, the rows are the clusters of the layer below.
-    C
-        For each view, then for the labels (d_j, q).
-    M
-        For each task, a list of (p, q) for each view, then for the labels.
-    """
-
+    #: For each task (n_i, p); in higher layers, the rows are the clusters of the layer below.
     R: list[np.ndarray]
+    #: For each view, then for the labels (d_j, q).
     C: list[np.ndarray]
+    #: For each task, a list of (p, q) for each view, then for the labels.
     M: list[list[np.ndarray]]
 
 
 class Stack:
-    """Layers on top of data, and the updates of their factors.
+    """Layers on top of data, and the updates of their factors."""
 
-    Levels count from 0. The M of the highest layer is part of the objective.
-
-    Parameters
-    ----------
-    data
-        Matrices that the lowest layer factorises.
-    layers
-        Factors of each layer, from the lowest.
-    loss
-        Loss of all terms.
-    beta
-        Weight of the coupling of each view's M to that of the labels.
-    """
+    # Levels count from 0. The M of the highest layer is part of the objective.
+    # `beta`: Weight of the coupling of each view's M to that of the labels.
 
     def __init__(self, data: Data, layers: list[Layer], loss: Loss, beta: float) -> None:
         self.data, self.layers, self.loss, self.beta = data, layers, loss, beta
@@ -107,10 +81,8 @@ class Stack:
             term.R = [S if len(S.F) == size else Side(S.F[:size]) for S, size in pairs]
 
     def update_R(self, level: int) -> None:
-        """Update R of every task at one level.
-
-        Eqs. 10, 11, 16, 17 or 34, 35, 40, 41.
-        """
+        """Update R of every task at one level."""
+        # Eqs. 10, 11, 16, 17 or 34, 35, 40, 41.
         for i, M in enumerate(self.M):
             R = [layer.R[i] for layer in self.layers]
             before, _ = around(R, level)
@@ -137,10 +109,8 @@ class Stack:
         self._set_R()
 
     def update_C(self, level: int) -> None:
-        """Update C of every view and of the labels at one level.
-
-        Eqs. 12, 13, 18, 19 or 36, 37, 42, 43.
-        """
+        """Update C of every view and of the labels at one level."""
+        # Eqs. 12, 13, 18, 19 or 36, 37, 42, 43.
         for j, term in enumerate(self.terms):
             C = [layer.C[j] for layer in self.layers]
             num, (left, *right) = term.numerator_denominator_C(level)
@@ -154,10 +124,8 @@ class Stack:
             self.update_M_of(j)
 
     def update_M_of(self, j: int) -> None:
-        """Update M of every task for one view, or for the labels.
-
-        Eqs. 14, 20, 32, 38, or 15, 21, 33, 39.
-        """
+        """Update M of every task for one view, or for the labels."""
+        # Eqs. 14, 20, 32, 38, or 15, 21, 33, 39.
         term, weight = self.terms[j], self.weights[j]
         for i, M in enumerate(self.M):
             num, den = numerator_denominator_M(term, i)
@@ -194,10 +162,8 @@ def pretrain_sweep(stack: Stack) -> None:
 
 
 def finetune_sweep(stack: Stack) -> None:
-    """Update all factors of all layers once, from the highest layer: steps 11–16 of Algorithm 1.
-
-    M of a lower layer is not part of the objective, but `predict` uses it; see `update_lower_M`.
-    """
+    """Update all factors of all layers once, from the highest layer: steps 11–16 of Algorithm 1."""
+    # M of a lower layer is not part of the objective, but `predict` uses it; see `update_lower_M`.
     stack.update_M()
     highest = len(stack.layers) - 1
     for level in reversed(range(highest + 1)):
@@ -219,10 +185,8 @@ def update_lower_M(stack: Stack, level: int) -> None:
 
 
 def predict(layers: list[Layer]) -> list[np.ndarray]:
-    """Return F_i (n_i, m) of each task: the mean over layers of R_i¹⋯R_iˡ M_iYˡ (C_Y¹⋯C_Yˡ)ᵀ.
-
-    Eq. 3 of the paper.
-    """
+    """Return F_i (n_i, m) of each task: the mean over layers of R_i¹⋯R_iˡ M_iYˡ (C_Y¹⋯C_Yˡ)ᵀ."""
+    # Eq. 3 of the paper.
     predictions = []
     for i, R in enumerate(layers[0].R):
         total: np.ndarray | float = 0.0

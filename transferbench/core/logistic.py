@@ -19,22 +19,12 @@ TOLERANCE = 1e-4
 def logistic_regression(
     X: Matrix, C: float = 1.0, *, intercept: bool = True
 ) -> "LogisticRegression":
-    """Return a logistic regression, to be fitted.
-
-    The gradient may be `TOLERANCE` divided by the length of the documents (root mean square): an
-    error of the weights changes log-odds by as much as documents are long. At raw length the
-    tolerance of length one would change the accuracy with the path of the solver, by up to two
-    points.
-
-    Parameters
-    ----------
-    X
-        Documents (n, d) of the fit.
-    C
-        Inverse regularisation.
-    intercept
-        Fit an intercept.
-    """
+    """Return a logistic regression, to be fitted."""
+    # The gradient may be `TOLERANCE` divided by the length of the documents (root mean square): an
+    # error of the weights changes log-odds by as much as documents are long. At raw length the
+    # tolerance of length one would change the accuracy with the path of the solver, by up to two
+    # points.
+    # `X`: Documents (n, d) of the fit.
     from sklearn.linear_model import LogisticRegression
 
     length = max(1.0, round(np.sqrt(norm2(X) / X.shape[0]), 2))
@@ -44,21 +34,10 @@ def logistic_regression(
 def label_start(
     problem: Problem, C: float = 1.0, *, intercept: bool = True
 ) -> tuple[np.ndarray, ...]:
-    """Return (n, c) for each domain: labels of seen rows, class probabilities of the others.
-
-    The probabilities are those of logistic regression trained on every labelled document, with the
-    weight of its label; a class without labels has probability 0. Decisions would contain zeros,
-    which multiplicative updates cannot change.
-
-    Parameters
-    ----------
-    problem
-        Domains with seen rows and others.
-    C
-        Inverse regularisation.
-    intercept
-        Fit an intercept.
-    """
+    """Return (n, c) for each domain: labels of seen rows, class probabilities of the others."""
+    # The probabilities are those of logistic regression trained on every labelled document, with
+    # the weight of its label; a class without labels has probability 0. Decisions would contain
+    # zeros, which multiplicative updates cannot change.
     pairs = zip(problem.domains, probabilities(problem, C, intercept=intercept), strict=True)
     return tuple(np.where(domain.seen[:, None], domain.Y, P) for domain, P in pairs)
 
@@ -80,10 +59,8 @@ def probabilities(
 def _train(
     X: Matrix, y: np.ndarray, C: float, intercept: bool, weights: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return coefficients, intercepts and classes of logistic regression on X (n, d), y (n,).
-
-    The weights (n,) multiply the losses of the documents; None stands for 1.
-    """
+    """Return coefficients, intercepts and classes of logistic regression on X (n, d), y (n,)."""
+    # The weights (n,) multiply the losses of the documents; None stands for 1.
     classifier = logistic_regression(X, C, intercept=intercept).fit(X, y, sample_weight=weights)
     coef, intercepts = map(np.ascontiguousarray, (classifier.coef_, classifier.intercept_))
     return coef, intercepts, classifier.classes_
@@ -92,23 +69,10 @@ def _train(
 def class_scores(
     model: Any, X: Any, labelled_classes: np.ndarray, classes: int, **passed: Any
 ) -> np.ndarray:
-    """Return the scores (n, classes) of a fitted estimator; those of unknown classes are least.
-
-    They are probabilities, or decision values, or else 1 for the decision.
-
-    Parameters
-    ----------
-    model
-        The fitted estimator.
-    X
-        Documents (n, d).
-    labelled_classes
-        The classes that the estimator was trained on, sorted.
-    classes
-        Number of all classes.
-    **passed
-        Further arguments of its methods.
-    """
+    """Return the scores (n, classes) of a fitted estimator; those of unknown classes are least."""
+    # They are probabilities, or decision values, or else 1 for the decision.
+    # `labelled_classes`: The classes that the estimator was trained on, sorted.
+    # Shapes: X (n, d).
     if hasattr(model, "predict_proba"):
         values = np.asarray(model.predict_proba(X, **passed))
     elif hasattr(model, "decision_function"):

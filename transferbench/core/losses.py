@@ -105,25 +105,13 @@ def cached(*factors: str) -> Callable[[Callable[[Any], Any]], Any]:
 
 
 class ViewTerm:
-    """The loss of one X (n, d), with cached products, see `cached`.
+    """The loss of one X (n, d), with cached products, see `cached`."""
 
-    Parameters
-    ----------
-    X
-        (n, d), the tasks one below the other.
-    rows
-        The rows of each task.
+    # `X`: (n, d), the tasks one below the other.
+    # `C`: The factors of Q (d, q), see `set_C`.
+    # `first`: The first of them as a side, with its product with X.
 
-    Attributes
-    ----------
-    R, M
-        A side (n_i, p) and a matrix (p, q) for each task; after a change, a new list.
-    C
-        The factors of Q (d, q), see `set_C`.
-    first
-        The first of them as a side, with its product with X.
-    """
-
+    #: `R`, `M`: A side (n_i, p) and a matrix (p, q) for each task; after a change, a new list.
     R: list[Side]
     M: list[np.ndarray]
 
@@ -159,12 +147,11 @@ class ViewTerm:
 
 
 class SquaresTerm(ViewTerm):
-    """The loss ‖X − P Qᵀ‖².
+    """The loss ‖X − P Qᵀ‖²."""
 
-    X is narrow if it is dense and has no more columns than the first C. Products with a narrow X
-    or with Q are computed first. Otherwise only the update of the first C reads X and this C; all
-    other updates use their product XC and the square of this C.
-    """
+    # X is narrow if it is dense and has no more columns than the first C. Products with a narrow X
+    # or with Q are computed first. Otherwise only the update of the first C reads X and this C; all
+    # other updates use their product XC and the square of this C.
 
     @property
     def narrow(self) -> bool:
@@ -271,15 +258,8 @@ def entry_rows(X: Matrix) -> np.ndarray | None:
 def divide_by_product(
     X: Matrix, P: np.ndarray, Q: np.ndarray, rows: np.ndarray | None
 ) -> tuple[Matrix, np.ndarray]:
-    """Return X / (P Qᵀ), sparse if X is, and P Qᵀ at the entries of X.
-
-    Parameters
-    ----------
-    X, P, Q
-        Matrices (n, d), (n, q) and (d, q).
-    rows
-        `entry_rows(X)`.
-    """
+    """Return X / (P Qᵀ), sparse if X is, and P Qᵀ at the entries of X."""
+    # `X`, `P`, `Q`: Matrices (n, d), (n, q) and (d, q).
     if rows is None or is_dense(X):
         PQ = P @ Q.T
         return safe_divide(X, PQ), PQ
@@ -291,15 +271,9 @@ def divide_by_product(
 def sampled_product(
     P: np.ndarray, Q: np.ndarray, rows: np.ndarray, columns: np.ndarray
 ) -> np.ndarray:
-    """Return the entries of P Qᵀ at the positions (rows, columns).
-
-    Parameters
-    ----------
-    P, Q
-        Matrices (n, q) and (d, q).
-    rows, columns
-        Positions (entries,).
-    """
+    """Return the entries of P Qᵀ at the positions (rows, columns)."""
+    # `P`, `Q`: Matrices (n, q) and (d, q).
+    # Shapes: rows and columns (entries,).
     if not on_host(P):
         values = namespace(P).empty(len(rows), P.dtype)
         step = max(1, GPU_CHUNK // P.shape[1])
@@ -324,10 +298,8 @@ def sampled_product(
 
 
 def _scale_up(factor: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return a factor ≥ 0 times a power of two, and the exponent.
-
-    Products of small entries then are not subnormal; other products keep every bit.
-    """
+    """Return a factor ≥ 0 times a power of two, and the exponent."""
+    # Products of small entries then are not subnormal; other products keep every bit.
     _, exponent = np.frexp(factor.max(initial=0))
     up = int(np.clip(50 - exponent, 0, 60))
     return factor * factor.dtype.type(2.0**up), up
@@ -350,19 +322,10 @@ class Squares:
     def step_M(
         self, M: list[np.ndarray], j: int, num: np.ndarray, den: np.ndarray, beta: float
     ) -> None:
-        """Update M[j] in place.
-
-        Parameters
-        ----------
-        M
-            (p, q) for each view, then for the labels.
-        j
-            Index of the matrix to update.
-        num, den
-            (p, q); they are overwritten.
-        beta
-            β: weight of the coupling of each view's M to that of the labels.
-        """
+        """Update M[j] in place."""
+        # `M`: (p, q) for each view, then for the labels.
+        # `num`, `den`: (p, q); they are overwritten.
+        # `beta`: β: weight of the coupling of each view's M to that of the labels.
         partners = coupled_to(M, j)
         num += beta * sum(partners)
         den += beta * len(partners) * M[j]
@@ -375,15 +338,10 @@ class Squares:
 
 @dataclass(frozen=True)
 class Divergence:
-    """Generalised Kullback–Leibler: D(X‖P Qᵀ) and D(M_j‖M_Y) (HiMLS, lemmas 6 and 7).
+    """Generalised Kullback–Leibler: D(X‖P Qᵀ) and D(M_j‖M_Y) (HiMLS, lemmas 6 and 7)."""
 
-    Parameters
-    ----------
-    coupling
-        The update of M_j. "exact" minimises the auxiliary function of lemma 6. "paper" is eq. 26,
-        which replaces log x by 1 − 1/x; the objective may then rise.
-    """
-
+    #: The update of M_j. "exact" minimises the auxiliary function of lemma 6. "paper" is eq. 26,
+    #: which replaces log x by 1 − 1/x; the objective may then rise.
     coupling: Literal["exact", "paper"] = "exact"
 
     term = DivergenceTerm
@@ -396,19 +354,10 @@ class Divergence:
     def step_M(
         self, M: list[np.ndarray], j: int, num: np.ndarray, den: np.ndarray, beta: float
     ) -> None:
-        """Update M[j] in place.
-
-        Parameters
-        ----------
-        M
-            (p, q) for each view, then for the labels.
-        j
-            Index of the matrix to update.
-        num, den
-            (p, q).
-        beta
-            β: weight of the coupling of each view's M to that of the labels.
-        """
+        """Update M[j] in place."""
+        # `M`: (p, q) for each view, then for the labels.
+        # `beta`: β: weight of the coupling of each view's M to that of the labels.
+        # Shapes: num and den (p, q).
         if self.coupling == "exact" and beta and j < len(M) - 1:
             M[j][:] = _exact_coupling(M[j] * num, den, M[-1], beta)
         else:
@@ -433,11 +382,9 @@ def coupled_to(M: list[np.ndarray], j: int) -> list[np.ndarray]:
 
 
 def _exact_coupling(a: np.ndarray, w: np.ndarray, P: np.ndarray, beta: float) -> np.ndarray:
-    """Return H (p, q) that minimises Σ w H − a log H + β D(H‖P), for a, w ≥ 0 and P > 0.
-
-    With u = a / βH, the derivative is zero where u + log u = log(a / βP) + w / β. The solution u is
-    Wright's omega function of the right-hand side. For a = 0, H = P exp(−w/β).
-    """
+    """Return H (p, q) that minimises Σ w H − a log H + β D(H‖P), for a, w ≥ 0 and P > 0."""
+    # With u = a / βH, the derivative is zero where u + log u = log(a / βP) + w / β. The solution u
+    # is Wright's omega function of the right-hand side. For a = 0, H = P exp(−w/β).
     xp = namespace(P)
     a, w, P = (xp.maximum(F, TINY, dtype=np.float64) for F in (a, w, P))
     right = xp.log(a) - xp.log(P) - np.log(beta) + w / beta

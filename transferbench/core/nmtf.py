@@ -59,59 +59,40 @@ SINK_EVERY = 8
 
 @dataclass(eq=False)
 class Factor:
-    """One nonnegative factor. Two factors are equal only if they are the same object.
+    """One nonnegative factor."""
 
-    Parameters
-    ----------
-    value
-        (rows, columns), updated in place.
-    fixed
-        True if the factor is never updated.
-    fixed_rows
-        (rows,) True for rows that never change, by updates or by scaling; None if there are none.
-        Columns sum to one with them.
-    normalize
-        "columns" or "rows": what is scaled to sum one after updates, if anything.
-    column_shares
-        Shares of the columns (columns,) that this scaling aims at, if any, in rows that are not
-        fixed. Before rows are scaled to one, columns get these shares of the sum of all entries, as
-        in a step of Sinkhorn. Before columns are, the argmax of the rows gets them (`core.priors`),
-        because the scale of columns is then lost.
-    fill
-        True if this scaling makes columns or rows of zeros uniform.
-    graph
-        Graph over the rows.
-    graph_weight
-        Weight λ of the graph's term.
-    kind
-        How domains share these feature clusters, see `problem.FeatureClusters`.
-    version
-        Number of changes so far, by which cached products are invalidated.
-    """
+    # Two factors are equal only if they are the same object.
 
+    #: (rows, columns), updated in place.
     value: np.ndarray
+    #: True if the factor is never updated.
     fixed: bool = False
+    #: (rows,) True for rows that never change, by updates or by scaling; None if there are none.
+    #: Columns sum to one with them.
     fixed_rows: np.ndarray | None = None
+    #: "columns" or "rows": what is scaled to sum one after updates, if anything.
     normalize: Normalize | None = None
+    #: Shares of the columns (columns,) that this scaling aims at, if any, in rows that are not
+    #: fixed. Before rows are scaled to one, columns get these shares of the sum of all entries, as
+    #: in a step of Sinkhorn. Before columns are, the argmax of the rows gets them (`core.priors`),
+    #: because the scale of columns is then lost.
     column_shares: np.ndarray | None = None
+    #: True if this scaling makes columns or rows of zeros uniform.
     fill: bool = False
     graph: Graph | None = None
+    #: Weight λ of the graph's term.
     graph_weight: float = 0.0
+    #: How domains share these feature clusters, see `problem.FeatureClusters`.
     kind: str = ""
+    #: Number of changes so far, by which cached products are invalidated.
     version: int = field(default=0, init=False)
 
     def scale(
         self, aim: Callable[[np.ndarray, np.ndarray], np.ndarray], *, fill: bool = False
     ) -> None:
-        """Scale columns or rows to sum one, in place, as declared; fixed rows stay.
-
-        Parameters
-        ----------
-        aim
-            Changes rows, in place, towards the column shares, if there are any.
-        fill
-            Make columns or rows of zeros uniform; else they stay zero.
-        """
+        """Scale columns or rows to sum one, in place, as declared; fixed rows stay."""
+        # `aim`: Changes rows, in place, towards the column shares, if there are any.
+        # `fill`: Make columns or rows of zeros uniform; else they stay zero.
         if self.normalize is None:
             return
         fixed = self.fixed_rows
@@ -128,22 +109,13 @@ class Factor:
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """One term of the objective: w ‖X − V (Σ_b U_b H_b)ᵀ‖².
+    """One term of the objective: w ‖X − V (Σ_b U_b H_b)ᵀ‖²."""
 
-    Parameters
-    ----------
-    X
-        (n, m) documents × features.
-    V
-        (n, c) document classes.
-    parts
-        Pairs (U_b, H_b): feature clusters (m, k_b) and their association with classes (k_b, c).
-    weight
-        w of the term.
-    """
-
+    #: (n, m) documents × features.
     X: Matrix
+    #: (n, c) document classes.
     V: Factor
+    #: Pairs (U_b, H_b): feature clusters (m, k_b) and their association with classes (k_b, c).
     parts: tuple[tuple[Factor, Factor], ...]
     weight: float = 1.0
 
@@ -155,19 +127,10 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Tie:
-    """One term of the objective that ties two factors: α ‖F − T‖².
-
-    Parameters
-    ----------
-    F
-        One factor.
-    to
-        T, another factor of the same shape.
-    weight
-        α of the tie.
-    """
+    """One term of the objective that ties two factors: α ‖F − T‖²."""
 
     F: Factor
+    #: T, another factor of the same shape.
     to: Factor
     weight: float
 
@@ -180,20 +143,13 @@ Contribution = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class NMTF:
-    """The objective made of terms and ties, and the updates of its factors.
+    """The objective made of terms and ties, and the updates of its factors."""
 
-    Parameters
-    ----------
-    terms
-        Terms of the objective. Terms with the same Factor object share it.
-    ties
-        Ties of factors. Those of weight zero are dropped.
-    normalize_at
-        "update" normalises a factor right after its update, so that the next update sees it
-        normalised; "domain" after all updates of a domain, where a model calls `end_domain`.
-    dtype
-        Type of the arrays to which the values of all factors are copied.
-    """
+    # `terms`: Terms with the same Factor object share it.
+    # `ties`: Those of weight zero are dropped.
+    # `normalize_at`: "update" normalises a factor right after its update, so that the next update
+    # sees it normalised; "domain" after all updates of a domain, where a model calls `end_domain`.
+    # `dtype`: Type of the arrays to which the values of all factors are copied.
 
     def __init__(
         self,
@@ -236,17 +192,8 @@ class NMTF:
         factors: Iterable[Factor],
         compute: Callable[[np.ndarray | None], np.ndarray],
     ) -> np.ndarray:
-        """Return the cached product of these factors; recompute it if one of them has changed.
-
-        Parameters
-        ----------
-        key
-            Name of the product.
-        factors
-            Factors that the product depends on.
-        compute
-            Returns the product; it may write it over the last one, which is its argument.
-        """
+        """Return the cached product of these factors; recompute it if one of them has changed."""
+        # `compute`: Returns the product; it may write it over the last one, which is its argument.
         versions = tuple(factor.version for factor in factors)
         last, product = self._cache.get(key, (None, None))
         if product is None or last != versions:
@@ -350,14 +297,9 @@ class NMTF:
             self.update_jointly(factor)
 
     def update_jointly(self, *factors: Factor) -> None:
-        """Update once the factors that are not fixed, all from the same values.
-
-        Parameters
-        ----------
-        *factors
-            Blocks that are one factor in a paper, such as the rows of H = [H₀; H₁]. A tie between
-            two of them sees the new value of the first.
-        """
+        """Update once the factors that are not fixed, all from the same values."""
+        # `*factors`: Blocks that are one factor in a paper, such as the rows of H = [H₀; H₁]. A tie
+        # between two of them sees the new value of the first.
         free = [factor for factor in factors if not factor.fixed]
         for factor, contributions in [(F, self.contributions(F)) for F in free]:
             self._multiply(factor, contributions)
@@ -404,20 +346,16 @@ class NMTF:
         F.version += 1
 
     def _normalize(self, factors: Iterable[Factor]) -> None:
-        """Scale columns or rows to sum one, as each factor declares; what is fixed stays.
-
-        A column or row of zeros stays zero, or becomes uniform if the factor declares `fill`.
-        """
+        """Scale columns or rows to sum one, as each factor declares; what is fixed stays."""
+        # A column or row of zeros stays zero, or becomes uniform if the factor declares `fill`.
         for factor in factors:
             if not factor.fixed:
                 aim = scale_columns if factor.normalize == "rows" else redistribute
                 factor.scale(aim, fill=factor.fill)
 
     def _sink(self) -> None:
-        """Set tiny entries to zero where the processor does not flush: F ← max(F − c, 0).
-
-        c is 5e-26 in float32 and 2e-205 in float64. An entry below it has subnormal products.
-        """
+        """Set tiny entries to zero where the processor does not flush: F ← max(F − c, 0)."""
+        # c is 5e-26 in float32 and 2e-205 in float64. An entry below it has subnormal products.
         for factor in self.factors:
             if not factor.fixed:
                 f = factor.value
@@ -434,34 +372,12 @@ class NMTF:
         stop: Stop = "fixed",
         diagnostics: Mapping[str, float] = MappingProxyType({}),
     ) -> Fit:
-        """Call `sweep` max_iter times; return the label factors as scores, and the objectives.
-
-        Parameters
-        ----------
-        sweep
-            Updates every factor once.
-        max_iter
-            Number of sweeps.
-        labels
-            The label factor V of each domain.
-        watch
-            Called after each sweep, see `problem.Watch`.
-        stop
-            Return the scores of the last iteration, or of the (first) one with the least objective.
-        diagnostics
-            Further diagnostics of the fit.
-
-        Returns
-        -------
-        Fit
-            Scores V of each domain, the objective after each sweep, and the feature clusters of
-            each domain by the first term that has its V.
-
-        Raises
-        ------
-        FloatingPointError
-            If the objective becomes infinite or NaN.
-        """
+        """Call `sweep` max_iter times; return the label factors as scores, and the objectives."""
+        # `watch`: Called after each sweep, see `problem.Watch`.
+        # `stop`: Return the scores of the last iteration, or of the (first) one with the least
+        # objective.
+        # Returns: Scores V of each domain, the objective after each sweep, and the feature clusters
+        # of each domain by the first term that has its V.
         trace: list[float] = []
         least, least_at = np.inf, 0
         scores = tuple(V.value for V in labels)

@@ -19,14 +19,9 @@ _pool: ContextVar[tuple[int, ThreadPoolExecutor] | None] = ContextVar("threads",
 
 @contextmanager
 def use_threads(count: int | None = None) -> Iterator[None]:
-    """Use threads in the block.
-
-    Parameters
-    ----------
-    count
-        Number of threads. None means those of an outer block; without one, the number that the
-        numerical libraries use: one for each core, or OMP_NUM_THREADS.
-    """
+    """Use threads in the block."""
+    # `count`: None means those of an outer block; without one, the number that the numerical
+    # libraries use: one for each core, or OMP_NUM_THREADS.
     if count is None and _pool.get():
         yield
         return
@@ -48,16 +43,9 @@ def threads() -> int:
 
 
 def run_in_threads(work: Callable[[Iterator[T]], None], blocks: Sequence[T]) -> None:
-    """Call `work` once in each thread.
-
-    Parameters
-    ----------
-    work
-        Called with an iterator over blocks. The iterators of all threads share one source, so each
-        block is processed once.
-    blocks
-        The blocks of the work.
-    """
+    """Call `work` once in each thread."""
+    # `work`: Called with an iterator over blocks. The iterators of all threads share one source, so
+    # each block is processed once.
     pool, todo = _pool.get(), iter(blocks)
     others = min(threads(), len(blocks)) - 1
     futures = [pool[1].submit(work, todo) for _ in range(others)] if pool else []

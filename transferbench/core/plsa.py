@@ -26,35 +26,14 @@ from transferbench.problem import Matrix
 def plsa(
     views: Sequence[Matrix], topics: int, *, max_iter: int, seed: int, tol: float | None = None
 ) -> tuple[np.ndarray, np.ndarray, tuple[float, ...]]:
-    """Fit PLSA to counts.
-
-    Parameters
-    ----------
-    views
-        Counts (n, d_j) with d = Σ d_j words.
-    topics
-        Number k of topics.
-    max_iter
-        Largest number of steps.
-    seed
-        Of the random start of P(w|z).
-    tol
-        Stop when a step adds less than tol times the log-likelihood; None makes all steps.
-
-    Returns
-    -------
-    T
-        P(z|d) (n, k), rows of sum one.
-    W
-        P(w|z) (d, k), columns of sum one; the words of the views one below the other.
-    trace
-        Log-likelihood after each step, which never falls; empty without tol.
-
-    Notes
-    -----
-    P(z|d) starts uniform, so permuting the documents permutes the result. Documents without words
-    stay uniform. The computation is in float64 if all counts are float64, otherwise in float32.
-    """
+    """Fit PLSA to counts."""
+    # `views`: Counts (n, d_j) with d = Σ d_j words.
+    # `tol`: Stop when a step adds less than tol times the log-likelihood; None makes all steps.
+    # `T`: P(z|d) (n, k), rows of sum one.
+    # `W`: P(w|z) (d, k), columns of sum one; the words of the views one below the other.
+    # `trace`: Log-likelihood after each step, which never falls; empty without tol.
+    # P(z|d) starts uniform, so permuting the documents permutes the result. Documents without words
+    # stay uniform. The computation is in float64 if all counts are float64, otherwise in float32.
     xp = namespace(views[0])
     dtype = np.float64 if all(view.dtype == np.float64 for view in views) else np.float32
     counts: list[Any] = [view.astype(dtype) for view in views]

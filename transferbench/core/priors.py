@@ -40,18 +40,12 @@ SWEEPS = 20
 
 @dataclass(frozen=True)
 class ClassPriors:
-    """Shares of the classes in the domains.
+    """Shares of the classes in the domains."""
 
-    Parameters
-    ----------
-    by_domain
-        (c,) of sum one for each domain, or None to suppose nothing.
-    diagnostics
-        "share_disagreement", the largest of the targets, if they are estimated and it is at least
-        `LARGE_DISAGREEMENT`.
-    """
-
+    #: (c,) of sum one for each domain, or None to suppose nothing.
     by_domain: tuple[np.ndarray | None, ...]
+    #: "share_disagreement", the largest of the targets, if they are estimated and it is at least
+    #: `LARGE_DISAGREEMENT`.
     diagnostics: dict[str, float] = field(default_factory=dict)
 
 
@@ -93,19 +87,12 @@ def estimate_shares(
 
 
 def saerens(P: np.ndarray, source: np.ndarray) -> np.ndarray:
-    """Return the shares (c,) by expectation maximisation (Saerens, Latinne, Decaestecker 2002).
-
-    The probabilities are re-weighted to the estimated shares, whose estimate is their mean, until
-    nothing changes. The shares then have the largest likelihood if the classes differ in size
-    between domains and in nothing else.
-
-    Parameters
-    ----------
-    P
-        (n, c) class probabilities, correct for documents with the shares `source`.
-    source
-        (c,) shares of the classes among the labelled documents.
-    """
+    """Return the shares (c,) by expectation maximisation (Saerens, Latinne, Decaestecker 2002)."""
+    # The probabilities are re-weighted to the estimated shares, whose estimate is their mean, until
+    # nothing changes. The shares then have the largest likelihood if the classes differ in size
+    # between domains and in nothing else.
+    # `P`: (n, c) class probabilities, correct for documents with the shares `source`.
+    # `source`: (c,) shares of the classes among the labelled documents.
     shares = source
     for _ in range(EM_STEPS):
         weighted = P * np.divide(shares, source, out=np.zeros_like(source), where=source > 0)
@@ -117,31 +104,10 @@ def saerens(P: np.ndarray, source: np.ndarray) -> np.ndarray:
 
 
 def class_priors(problem: Problem, prior: Prior, C: float, search: Search = "auto") -> ClassPriors:
-    """Return the shares that the parameter `prior` of a model states, None in sources.
-
-    Parameters
-    ----------
-    problem
-        A transfer problem.
-    prior
-        "equal" leaves the model as it is; "source": the shares among the labelled documents;
-        "estimated": those of `estimate_shares` for each target; or a number for each class, in the
-        order of problem.classes, for all targets.
-    C
-        Inverse regularisation of the logistic regression.
-    search
-        How nearest documents are found.
-
-    Raises
-    ------
-    UserError
-        For another number of shares.
-
-    Warns
-    -----
-    UserWarning
-        If estimators disagree.
-    """
+    """Return the shares that the parameter `prior` of a model states, None in sources."""
+    # `prior`: "equal" leaves the model as it is; "source": the shares among the labelled documents;
+    # "estimated": those of `estimate_shares` for each target; or a number for each class, in the
+    # order of problem.classes, for all targets.
     if prior == "equal":
         return ClassPriors((None,) * len(problem.domains))
     targets = [i for i, domain in enumerate(problem.domains) if not domain.seen.all()]
@@ -174,18 +140,10 @@ def _label_counts(domain: Domain) -> np.ndarray:
 
 
 def remaining_shares(domain: Domain, shares: np.ndarray) -> np.ndarray:
-    """Return the shares (c,) of the classes among the unlabelled documents of a domain.
-
-    Labelled and unlabelled documents together have the given shares; of a class that has more
-    labels than its share allows nothing remains.
-
-    Parameters
-    ----------
-    domain
-        A target.
-    shares
-        (c,) of the classes among all its documents, of sum one.
-    """
+    """Return the shares (c,) of the classes among the unlabelled documents of a domain."""
+    # Labelled and unlabelled documents together have the given shares; of a class that has more
+    # labels than its share allows nothing remains.
+    # `shares`: (c,) of the classes among all its documents, of sum one.
     if not domain.seen.any():
         return shares
     rest = len(domain.seen) * shares - np.count_nonzero(domain.Y[domain.seen], axis=0)
@@ -195,20 +153,10 @@ def remaining_shares(domain: Domain, shares: np.ndarray) -> np.ndarray:
 def _check_agreement(
     problem: Problem, estimates: dict[int, np.ndarray], C: float
 ) -> dict[str, float]:
-    """Return the largest difference between estimators as a diagnostic, and warn, if it is large.
-
-    The estimates are compared with the shares of the decisions of logistic regression, and with
-    `saerens`.
-
-    Parameters
-    ----------
-    problem
-        A transfer problem.
-    estimates
-        Shares (c,) by the index of the target among the domains.
-    C
-        Inverse regularisation of the logistic regression.
-    """
+    """Return the largest difference between estimators as a diagnostic; warn if it is large."""
+    # The estimates are compared with the shares of the decisions of logistic regression, and with
+    # `saerens`.
+    # `estimates`: Shares (c,) by the index of the target among the domains.
     P, source, c = probabilities(problem, C), labelled_shares(problem), len(problem.classes)
     differences = {}
     for i, shares in estimates.items():
@@ -277,19 +225,11 @@ def whole_counts(shares: np.ndarray, n: int) -> np.ndarray:
 
 
 def count_offsets(L: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return b (c,), of mean 0, so that argmax(L + b) gives each class its share of the documents.
-
-    The counts of two classes are exact except for documents with equal differences of scores, which
-    no offset separates; b is in the middle of the offsets that give them. More classes come near to
-    their counts.
-
-    Parameters
-    ----------
-    L
-        (n, c) finite scores.
-    shares
-        (c,) of sum one.
-    """
+    """Return b (c,), of mean 0, so that argmax(L + b) gives each class its share of documents."""
+    # The counts of two classes are exact except for documents with equal differences of scores,
+    # which no offset separates; b is in the middle of the offsets that give them. More classes come
+    # near to their counts.
+    # Shapes: L (n, c), shares (c,).
     n, c = L.shape
     counts = whole_counts(shares, n)
     b = np.zeros(c)

@@ -40,17 +40,10 @@ BLOCK_ENTRIES = 1 << 22
 
 
 def neighbours(X: sp.csr_matrix, words: sp.csr_matrix, p: int) -> Edges:
-    """Return about the p nearest rows of each row of X, by exact cosines.
+    """Return about the p nearest rows of each row of X, by exact cosines."""
+    # `X`: (n, d) nonnegative rows of length one or zero.
+    # `words`: (d, n) the transpose of X, which is truncated in place.
 
-    Parameters
-    ----------
-    X
-        (n, d) nonnegative rows of length one or zero.
-    words
-        (d, n) the transpose of X, which is truncated in place.
-    p
-        Number of nearest rows.
-    """
     # Of a frequent word, keep the largest weights, of ties those of the first rows.
     words.sort_indices()
     for word in np.flatnonzero(np.diff(words.indptr) > POSTINGS):
@@ -62,19 +55,10 @@ def neighbours(X: sp.csr_matrix, words: sp.csr_matrix, p: int) -> Edges:
 
 
 def nearest(rows: np.ndarray, cols: np.ndarray, values: np.ndarray, p: int) -> Edges:
-    """Return the p edges of largest value of each row, of ties those with the smaller column.
-
-    Parameters
-    ----------
-    rows
-        (edges,) sorted.
-    cols
-        (edges,) the neighbour of each.
-    values
-        (edges,) the cosine of each.
-    p
-        Number of edges of a row.
-    """
+    """Return the p edges of largest value of each row, of ties those with the smaller column."""
+    # `cols`: (edges,) the neighbour of each.
+    # `values`: (edges,) the cosine of each.
+    # Shapes: rows (edges,).
     starts = np.flatnonzero(np.diff(rows, prepend=-1))
     size = np.diff(starts, append=rows.size)
     # A table with a line for each row: many short sorts are ten times as fast as a long one.
@@ -141,21 +125,11 @@ def _links(rows: np.ndarray, cols: np.ndarray, n: int) -> sp.csr_array:
 def _nearest_candidates(
     X: sp.csr_matrix, rows: np.ndarray, cols: np.ndarray, p: int
 ) -> Iterator[Edges]:
-    """Yield the p nearest of the candidates of some rows.
-
-    A few rows at a time are made dense, and the candidates' sparse rows are read against them.
-
-    Parameters
-    ----------
-    X
-        (n, d) rows of length one or zero.
-    rows
-        (pairs,) sorted.
-    cols
-        (pairs,) a candidate of each.
-    p
-        Number of nearest rows.
-    """
+    """Yield the p nearest of the candidates of some rows."""
+    # A few rows at a time are made dense, and the candidates' sparse rows are read against them.
+    # `X`: (n, d) rows of length one or zero.
+    # `cols`: (pairs,) a candidate of each.
+    # Shapes: rows (pairs,).
     other = rows != cols
     rows, cols = rows[other], cols[other]
     dense_rows = max(1, BLOCK_ENTRIES // X.shape[1])

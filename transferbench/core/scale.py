@@ -28,17 +28,9 @@ REMEDY = "scale your data, for instance each document to length one."
 
 
 def scale_to_one(F: np.ndarray, axis: Normalize, *, fill: bool = False) -> np.ndarray:
-    """Scale columns or rows of F to sum one, in place, and return F.
-
-    Parameters
-    ----------
-    F
-        (n, c) nonnegative.
-    axis
-        What is scaled.
-    fill
-        Make columns or rows of zeros uniform; else they stay zero.
-    """
+    """Scale columns or rows of F to sum one, in place, and return F."""
+    # `fill`: Make columns or rows of zeros uniform; else they stay zero.
+    # Shapes: F (n, c).
     along, xp = 0 if axis == "columns" else 1, namespace(F)
     # A product with ones is much faster than F.sum.
     ones = xp.ones(F.shape[along], F.dtype)
@@ -51,15 +43,9 @@ def scale_to_one(F: np.ndarray, axis: Normalize, *, fill: bool = False) -> np.nd
 
 
 def scale_columns(F: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Scale each column of F to the sum n · share, in place, and return F.
-
-    Parameters
-    ----------
-    F
-        (n, c) nonnegative. A column of zeros stays zero.
-    shares
-        (c,) share of each column.
-    """
+    """Scale each column of F to the sum n · share, in place, and return F."""
+    # `F`: (n, c) nonnegative. A column of zeros stays zero.
+    # `shares`: (c,) share of each column.
     total = np.ones(len(F), F.dtype) @ F
     F *= (len(F) * shares / np.where(total > 0, total, 1)).astype(F.dtype)
     return F
@@ -104,20 +90,12 @@ LEAST_OPERATIONS = 2_000_000
 
 
 def product(X: Matrix, B: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """Return X B (n, c), in the memory order of B.
-
-    Threads share the columns of a sparse product. With few columns it is computed column by column,
-    which is faster.
-
-    Parameters
-    ----------
-    X
-        (n, m), sparse or dense.
-    B
-        (m, c).
-    out
-        An array (n, c) that may be overwritten with the product and returned.
-    """
+    """Return X B (n, c), in the memory order of B."""
+    # Threads share the columns of a sparse product. With few columns it is computed column by
+    # column, which is faster.
+    # `X`: (n, m), sparse or dense.
+    # `out`: An array (n, c) that may be overwritten with the product and returned.
+    # Shapes: B (m, c).
     c, sparse = B.shape[1], sp.issparse(X)
     few = c <= FEW_COLUMNS
     order: Literal["C", "F"] = "F" if few or not sparse or B.flags.f_contiguous else "C"
@@ -160,11 +138,9 @@ def norm2(X: Matrix) -> float:
 
 
 def inner(A: np.ndarray, B: np.ndarray) -> float:
-    """Return ⟨A, B⟩.
-
-    Blocks are summed in the type of the arrays, and their sums in float64. On a GPU everything is
-    summed in float64.
-    """
+    """Return ⟨A, B⟩."""
+    # Blocks are summed in the type of the arrays, and their sums in float64. On a GPU everything is
+    # summed in float64.
     if not on_host(A):
         return float((A * B).sum(dtype=np.float64))
     order: Literal["C", "F"] = "F" if A.flags.f_contiguous else "C"
@@ -174,24 +150,10 @@ def inner(A: np.ndarray, B: np.ndarray) -> float:
 
 
 def warn_unusual_scale(problem: Problem, stacklevel: int = 2) -> Problem:
-    """Return the problem with views that fit into float32; warn of unusual scales.
-
-    Views with too large or too small entries are scaled, see `safe_scale`. Other views are
-    unchanged, because the results of many models depend on the scale: by a penalty, or the width of
-    a kernel.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    stacklevel
-        Of the warnings.
-
-    Warns
-    -----
-    UserWarning
-        If a view is scaled, or if its documents have lengths outside `USUAL_LENGTHS`.
-    """
+    """Return the problem with views that fit into float32; warn of unusual scales."""
+    # Views with too large or too small entries are scaled, see `safe_scale`. Other views are
+    # unchanged, because the results of many models depend on the scale: by a penalty, or the width
+    # of a kernel.
     for j in range(len(problem.domains[0].views)):
         views = [domain.views[j] for domain in problem.domains]
         name = f"{problem.name}: view {j}"
@@ -211,24 +173,8 @@ def warn_unusual_scale(problem: Problem, stacklevel: int = 2) -> Problem:
 
 
 def safe_scale(views: list[Matrix], name: str, stacklevel: int = 2) -> list[Matrix]:
-    """Return views divided by one power of two if their largest entry is outside `SAFE_ENTRIES`.
-
-    The largest entry is then between ½ and 1. Division by a power of two changes no digit.
-
-    Parameters
-    ----------
-    views
-        The view of each domain.
-    name
-        Name of the views in the warning.
-    stacklevel
-        Of the warning.
-
-    Warns
-    -----
-    UserWarning
-        If views are divided.
-    """
+    """Return views divided by one power of two if their largest entry is outside `SAFE_ENTRIES`."""
+    # The largest entry is then between ½ and 1. Division by a power of two changes no digit.
     ends = [
         float(end(initial=0)) for view in views for end in (entries(view).max, entries(view).min)
     ]

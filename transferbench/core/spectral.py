@@ -19,34 +19,21 @@ from transferbench.problem import Matrix
 
 
 def affinity(views: Sequence[Matrix], p: int, search: Search = "exact") -> Graph:
-    """Return the graph of eq. 9: W (n, n) block-diagonal, with a cosine graph for each task.
-
-    Parameters
-    ----------
-    views
-        Documents (n_i, d) of each task.
-    p
-        Number of nearest documents to which a document of the task is joined.
-    search
-        See `cosine_graph`. The recall is the least of the tasks'.
-    """
+    """Return the graph of eq. 9: W (n, n) block-diagonal, with a cosine graph for each task."""
+    # `views`: Documents (n_i, d) of each task.
+    # `p`: Number of nearest documents to which a document of the task is joined.
+    # `search`: The recall is the least of the tasks'.
     graphs = [cosine_graph(X, p, search=search) for X in views]
     W = sp.csr_array(sp.block_diag([graph.W for graph in graphs]), dtype=np.float64)
     return Graph(W, min(graph.recall for graph in graphs))
 
 
 def mean_matching(sizes: Sequence[int]) -> np.ndarray:
-    """Return G (n, m − 1) with GGᵀ = S of eq. 6.
-
-    S sums the squared distances between the means of two tasks over unordered pairs; eq. 5 counts
-    each pair twice. S = E (mI − 11ᵀ) Eᵀ with E (n, m) the indicators of the tasks divided by their
-    sizes.
-
-    Parameters
-    ----------
-    sizes
-        Number of documents of each of the m tasks.
-    """
+    """Return G (n, m − 1) with GGᵀ = S of eq. 6."""
+    # S sums the squared distances between the means of two tasks over unordered pairs; eq. 5 counts
+    # each pair twice. S = E (mI − 11ᵀ) Eᵀ with E (n, m) the indicators of the tasks divided by
+    # their sizes.
+    # `sizes`: Number of documents of each of the m tasks.
     m = len(sizes)
     rows = np.sqrt(m) * helmert(m).T / np.asarray(sizes, float)[:, None]
     return np.repeat(rows, sizes, axis=0)
@@ -56,36 +43,14 @@ def mean_matching(sizes: Sequence[int]) -> np.ndarray:
 def smallest_eigenpairs(
     W: sp.csr_array, count: int, *, G: np.ndarray | None = None, C: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest eigenpairs of L + C·GGᵀ, L = I − D^(−½) W D^(−½).
-
-    The basis of the null space is computed directly, because that of a Lanczos method depends on
-    its start: D^½1 on each connected component, in the order of the components' first documents,
-    made orthogonal to G if C > 0. The other pairs come from Lanczos iterations on 2I − (L + C·GGᵀ),
-    deflated by the null space.
-
-    Parameters
-    ----------
-    W
-        (n, n) symmetric, nonnegative.
-    count
-        Number of eigenpairs.
-    G
-        (n, m − 1), see `mean_matching`.
-    C
-        Weight of GGᵀ.
-
-    Returns
-    -------
-    values
-        Eigenvalues (count,), ascending.
-    vectors
-        Eigenvectors (n, count) of length one.
-
-    Raises
-    ------
-    ValueError
-        Unless 1 ≤ count < n.
-    """
+    """Return the smallest eigenpairs of L + C·GGᵀ, L = I − D^(−½) W D^(−½)."""
+    # The basis of the null space is computed directly, because that of a Lanczos method depends on
+    # its start: D^½1 on each connected component, in the order of the components' first documents,
+    # made orthogonal to G if C > 0. The other pairs come from Lanczos iterations on 2I − (L +
+    # C·GGᵀ), deflated by the null space.
+    # `G`: (n, m − 1), see `mean_matching`.
+    # `vectors`: Eigenvectors (n, count) of length one.
+    # Shapes: W (n, n), values (count,).
     n = W.shape[0]
     if not 1 <= count < n:
         raise ValueError(f"expected fewer eigenvectors than the {n} documents, got {count}")
@@ -109,10 +74,8 @@ def smallest_eigenpairs(
 
 
 def _null_space(W: sp.csr_array, degree: np.ndarray, G: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis (n, q) of the null space of L and Gᵀ.
-
-    It is zero on documents without a neighbour: by eq. 8 each has an eigenvalue of one.
-    """
+    """Return an orthonormal basis (n, q) of the null space of L and Gᵀ."""
+    # It is zero on documents without a neighbour: by eq. 8 each has an eigenvalue of one.
     _, component = connected_components(W, directed=False)
     labels, component = np.unique(component[degree > 0], return_inverse=True)
     N: np.ndarray = np.zeros((len(degree), len(labels)))
@@ -127,39 +90,18 @@ def _null_space(W: sp.csr_array, degree: np.ndarray, G: np.ndarray) -> np.ndarra
 
 
 def trace_weights(values: np.ndarray, b: float) -> np.ndarray:
-    """Return γ (k,) that minimises Σ γ_i σ_i with 0 ≤ γ ≤ 1 and Σ γ = b, eq. 12.
-
-    γ is one for the smallest eigenvalues.
-
-    Parameters
-    ----------
-    values
-        The k ≥ b smallest, ascending.
-    b
-        Sum of the weights.
-    """
+    """Return γ (k,) that minimises Σ γ_i σ_i with 0 ≤ γ ≤ 1 and Σ γ = b, eq. 12."""
+    # γ is one for the smallest eigenvalues.
+    # `values`: The k ≥ b smallest, ascending.
     return np.asarray(np.clip(b - np.arange(len(values)), 0.0, 1.0))
 
 
 def spectral_weights(cost: np.ndarray, b: float) -> np.ndarray:
-    """Return μ (r,) that minimises Σ μ_t cost_t with 1 ≥ μ_1 ≥ … ≥ μ_r ≥ 0 and Σ μ = b, eq. 15.
-
-    Every such μ is a mixture of prefixes 1…j of the eigenvectors. The optimum is the value at b of
-    the lower convex hull of the points (j, cost of prefix j), a mixture of at most two prefixes.
-    For b ≤ 1 it is the prefix with the least mean cost.
-
-    Parameters
-    ----------
-    cost
-        (r,) the cost of each eigenvector.
-    b
-        Sum of the weights.
-
-    Raises
-    ------
-    ValueError
-        If b > r.
-    """
+    """Return μ (r,) that minimises Σ μ_t cost_t with 1 ≥ μ_1 ≥ … ≥ μ_r ≥ 0 and Σ μ = b, eq. 15."""
+    # Every such μ is a mixture of prefixes 1…j of the eigenvectors. The optimum is the value at b
+    # of the lower convex hull of the points (j, cost of prefix j), a mixture of at most two
+    # prefixes. For b ≤ 1 it is the prefix with the least mean cost.
+    # `cost`: (r,) the cost of each eigenvector.
     r = len(cost)
     if b > r:
         raise ValueError(f"expected b ≤ {r} eigenvectors, got {b}")

@@ -36,13 +36,8 @@ class Stack:
 
 
 def margins(scores: np.ndarray) -> np.ndarray:
-    """Return by how much each class exceeds its best rival (n, c), in units of the typical margin.
-
-    Parameters
-    ----------
-    scores
-        (n, c) of one member; those that are all positive are compared by ratios.
-    """
+    """Return how far each class exceeds its best rival (n, c), in units of the typical margin."""
+    # `scores`: (n, c) of one member; those that are all positive are compared by ratios.
     S = scores
     if (S >= 0).all():
         total = S.sum(axis=1, keepdims=True)
@@ -55,17 +50,10 @@ def margins(scores: np.ndarray) -> np.ndarray:
 
 
 def fit_stack(Z: np.ndarray, y: np.ndarray, prior: np.ndarray) -> Stack:
-    """Return the stack that solves the problem of the module.
-
-    Parameters
-    ----------
-    Z
-        (K, m, c) margins of the members on the labelled documents.
-    y
-        (m,) classes of these documents; m may be 0.
-    prior
-        p (K,).
-    """
+    """Return the stack that solves the problem of the module."""
+    # `Z`: (K, m, c) margins of the members on the labelled documents.
+    # `y`: (m,) classes of these documents; m may be 0.
+    # Shapes: prior (K,).
     from scipy.optimize import minimize
 
     K, _, c = Z.shape
@@ -87,15 +75,8 @@ def fit_stack(Z: np.ndarray, y: np.ndarray, prior: np.ndarray) -> Stack:
 
 
 def held_out(Z: np.ndarray, y: np.ndarray, prior: np.ndarray, fold: np.ndarray) -> np.ndarray:
-    """Return the scores (m, c) of each labelled document by a stack without its fold.
-
-    Parameters
-    ----------
-    Z, y, prior
-        See `fit_stack`.
-    fold
-        (m,) the fold of each document.
-    """
+    """Return the scores (m, c) of each labelled document by a stack without its fold."""
+    # `fold`: (m,) the fold of each document.
     scores = np.empty(Z.shape[1:])
     for k in np.unique(fold):
         rest = fold != k

@@ -39,11 +39,9 @@ _before: ContextVar[int | None] = ContextVar("flush to zero", default=None)
 
 @contextmanager
 def flush_to_zero() -> Iterator[None]:
-    """Let the processor count subnormal numbers as zero in this thread, if it can; see `by_us`.
-
-    `share_work` sets its threads likewise. Afterwards, also after an error, the state is that of
-    before.
-    """
+    """Let the processor count subnormal numbers as zero in this thread, if it can; see `by_us`."""
+    # `share_work` sets its threads likewise. Afterwards, also after an error, the state is that of
+    # before.
     outer, token, before = _before.get(), None, None
     try:
         before = _switch(_bits()) if _can_switch() else None
@@ -57,15 +55,8 @@ def flush_to_zero() -> Iterator[None]:
 
 
 def share_work(work: Callable[[Iterator[T]], None], blocks: Sequence[T], least: int = 1) -> None:
-    """Call `run_in_threads`, with threads that flush to zero if this one does.
-
-    Parameters
-    ----------
-    work, blocks
-        As there.
-    least
-        Blocks for which a thread is worth its start, which takes some 50 µs.
-    """
+    """Call `run_in_threads`, with threads that flush to zero if this one does."""
+    # `least`: Blocks for which a thread is worth its start, which takes some 50 µs.
     before, caller = _before.get(), get_ident()
 
     def flushed(todo: Iterator[T]) -> None:
@@ -91,10 +82,8 @@ def by_us() -> bool:
 
 
 def flush(factor: np.ndarray) -> np.ndarray:
-    """Set subnormal entries of a factor ≥ 0 to zero, in place, and return the factor.
-
-    Within `flush_to_zero` the processor has already done so.
-    """
+    """Set subnormal entries of a factor ≥ 0 to zero, in place, and return the factor."""
+    # Within `flush_to_zero` the processor has already done so.
     if by_us() or not on_host(factor):
         factor[factor < np.finfo(factor.dtype).tiny] = 0
     return factor

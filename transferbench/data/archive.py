@@ -33,24 +33,10 @@ ARCHIVE_ERRORS = (
 
 
 def digest(path: Path, scheme: str) -> str:
-    r"""Return the digest of a file, "scheme:hex".
-
-    Parameters
-    ----------
-    path
-        The file.
-    scheme
-        sha256: of the content. git-blob: sha1 of b"blob <size>\0" and the content, the file's name
-        in git. tree: sha256 of the sorted lines "<path>\t<sha256>\n" of an archive's regular files;
-        every packing of the same files has the same digest.
-
-    Raises
-    ------
-    UserError
-        For a bad archive (tree).
-    OSError
-        For an unreadable file.
-    """
+    """Return the digest of a file, "scheme:hex"."""
+    # `scheme`: sha256: of the content. git-blob: sha1 of b"blob <size>\0" and the content, the
+    # file's name in git. tree: sha256 of the sorted lines "<path>\t<sha256>\n" of an archive's
+    # regular files; every packing of the same files has the same digest.
     total = hashlib.sha256()
     if scheme == "tree":
         lines = [f"{name}\t{hashlib.sha256(data).hexdigest()}\n" for name, data in members(path)]
@@ -65,21 +51,8 @@ def digest(path: Path, scheme: str) -> str:
 
 
 def members(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield (posix path, content) of the regular files of an archive, in order.
-
-    Nothing is written to the disk.
-
-    Parameters
-    ----------
-    path
-        A tar, tar.gz or zip.
-
-    Raises
-    ------
-    UserError
-        For a file that is no readable archive, that unpacks to more than MAX_UNPACKED bytes or has
-        more than MAX_MEMBERS members, or that has sparse files.
-    """
+    """Yield (posix path, content) of the regular files of an archive, in order."""
+    # Nothing is written to the disk.
     try:
         with path.open("rb") as packed:  # a tar may end with a zip, so the start decides
             is_zip = packed.read(2) == b"PK"

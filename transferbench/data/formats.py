@@ -23,24 +23,10 @@ _ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)\s+(.*?)\s*", re.
 def read_arff(
     path: Path, labels: Collection[str] | None = None
 ) -> tuple[Matrix, np.ndarray, list[str]]:
-    """Return features, labels and the names of the labels of an ARFF file of numbers.
-
-    Parameters
-    ----------
-    path
-        The file.
-    labels
-        Names of the attributes that are labels; None for all those of the type {0,1}.
-
-    Returns
-    -------
-    X
-        (n, d) float32, sparse if the rows of the file are in braces; in the order of the file.
-    Y
-        (n, m) int8 0/1; in the order of the file.
-    names
-        Names of the m labels.
-    """
+    """Return features, labels and the names of the labels of an ARFF file of numbers."""
+    # `labels`: Names of the attributes that are labels; None for all those of the type {0,1}.
+    # `X`: (n, d) float32, sparse if the rows of the file are in braces; in the order of the file.
+    # `Y`: (n, m) int8 0/1; in the order of the file.
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     lines = [line for line in lines if line and not line.startswith("%")]
     start = [line.lower() for line in lines].index("@data")
@@ -75,24 +61,10 @@ def _sparse_rows(rows: list[str], columns: int) -> sp.csr_array:
 
 
 def read_counts(path: Path, counts: str, labels: str) -> tuple[sp.csr_array, np.ndarray]:
-    """Return counts and class indices from two variables of a MATLAB file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    counts
-        Name of the variable with the counts.
-    labels
-        Name of the variable with the labels 1, 2, ….
-
-    Returns
-    -------
-    counts
-        (n, d).
-    y
-        (n,) class indices 0, 1, ….
-    """
+    """Return counts and class indices from two variables of a MATLAB file."""
+    # `labels`: Name of the variable with the labels 1, 2, ….
+    # `y`: (n,) class indices 0, 1, ….
+    # Shapes: counts (n, d).
     from scipy.io import loadmat
 
     contents = loadmat(path, variable_names=[counts, labels])
@@ -109,23 +81,11 @@ class Numbers:
 
 
 def read_rda(path: Path) -> dict[str, Any]:
-    """Return the variables of a file of R's `save` by name.
-
-    Values are Numbers, lists of texts, and lists (dicts if named): the part of R's binary format
-    that data frames need ("R Internals", Serialization Formats). A package that reads the whole
-    format stores every number: for a data frame of 47,337 columns and 6,000 rows it takes 6.8 GB
-    and 20 s, although one entry in 700 is not zero.
-
-    Parameters
-    ----------
-    path
-        The file (.rda, xz).
-
-    Raises
-    ------
-    ValueError
-        For other types of values.
-    """
+    """Return the variables of a file of R's `save` by name."""
+    # Values are Numbers, lists of texts, and lists (dicts if named): the part of R's binary format
+    # that data frames need ("R Internals", Serialization Formats). A package that reads the whole
+    # format stores every number: for a data frame of 47,337 columns and 6,000 rows it takes 6.8 GB
+    # and 20 s, although one entry in 700 is not zero.
     with lzma.open(path) as stream:
         stream.read(19)  # name and versions of the format
         variables: dict[str, Any] = _RReader(stream).item()

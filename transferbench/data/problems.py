@@ -36,20 +36,12 @@ Texts = tuple[list[str], np.ndarray]
 
 
 class Content(NamedTuple, Generic[P]):
-    """Content of a task's files.
-
-    Parameters
-    ----------
-    classes
-        Names of the classes.
-    parts
-        Documents and their classes by domain, `Counts` or `Texts`.
-    vocabulary
-        Names of the features of counts; empty if they have none.
-    """
+    """Content of a task's files."""
 
     classes: Sequence[str]
+    #: Documents and their classes by domain, `Counts` or `Texts`.
     parts: Mapping[str, P]
+    #: Names of the features of counts; empty if they have none.
     vocabulary: Names = ()
 
 
@@ -66,22 +58,9 @@ def builder(
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
 ) -> Builder:
-    """Return the function `build` of a dataset of counts.
-
-    Parameters
-    ----------
-    read
-        Reads a task from its files.
-    family
-        Family of all tasks, or a function from a task's name to its family.
-    min_df, weighting, unit_length
-        Defaults of these options of `build`.
-
-    Returns
-    -------
-    Builder
-        Its options are those of `read`, then min_df, weighting and unit_length.
-    """
+    """Return the function `build` of a dataset of counts."""
+    # `family`: Family of all tasks, or a function from a task's name to its family.
+    # Returns: Its options are those of `read`, then min_df, weighting and unit_length.
 
     @also_options_of(read)
     def build(
@@ -118,15 +97,9 @@ def builder(
 
 
 def also_options_of(read: Callable[..., Any]) -> Callable[[Builder], Builder]:
-    """Return a decorator that replaces **options in a signature by the options of `read`.
-
-    They come before the options of the builder itself.
-
-    Parameters
-    ----------
-    read
-        A function of (task, files), whose other arguments are options.
-    """
+    """Return a decorator that replaces **options in a signature by the options of `read`."""
+    # They come before the options of the builder itself.
+    # `read`: A function of (task, files), whose other arguments are options.
 
     def decorator(build: Builder) -> Builder:
         task, files, *options, _ = inspect.signature(build).parameters.values()
@@ -139,13 +112,7 @@ def also_options_of(read: Callable[..., Any]) -> Callable[[Builder], Builder]:
 
 
 def text_builder(read: Reader[Texts]) -> Builder:
-    """Return the function `build` of a transfer dataset of texts.
-
-    Parameters
-    ----------
-    read
-        Reads a task from its files.
-    """
+    """Return the function `build` of a transfer dataset of texts."""
 
     def read_counts(task: str, files: dict[str, Path]) -> Content[Counts]:
         classes, parts, _ = Content(*read(task, files))
@@ -212,25 +179,11 @@ def add_text_views(
     unit_length: bool,
     settings: Settings | None,
 ) -> Problem:
-    """Return the problem with further views of its texts.
-
-    Parameters
-    ----------
-    problem
-        A problem of texts.
-    texts
-        All texts, in the order of the problem.
-    characters
-        Largest number of n-grams of characters in the first of them, see `text.character_view`; 0
-        for none.
-    embeddings
-        Add a view of sentence embeddings, see `sentences.embed`.
-    weighting, unit_length
-        Of the n-grams.
-    settings
-        Where the model of embeddings is and where they are stored; by default, as the environment
-        says.
-    """
+    """Return the problem with further views of its texts."""
+    # `characters`: Largest number of n-grams of characters in the first of them, see
+    # `text.character_view`; 0 for none.
+    # `settings`: Where the model of embeddings is and where they are stored; by default, as the
+    # environment says.
     from transferbench.data import sentences
 
     views: list[Matrix] = []
@@ -250,45 +203,25 @@ def add_text_views(
 
 
 class MultilabelData(NamedTuple):
-    """Content of a multi-label dataset, to be divided into tasks; see `assign_tasks_from`.
+    """Content of a multi-label dataset, to be divided into tasks; see `assign_tasks_from`."""
 
-    Parameters
-    ----------
-    classes
-        (c,) names of the labels.
-    views
-        One or more matrices (n, d).
-    Y
-        (n, c) 0/1.
-    Y_subcategories
-        (n, m) 0/1, the sub-categories by which documents are assigned to tasks.
-    top_categories
-        (m,) the top category of each sub-category.
-    X
-        (n, d) the matrix by which documents without known labels are compared.
-    """
-
+    #: (c,) names of the labels.
     classes: Sequence[str]
+    #: One or more matrices (n, d).
     views: Sequence[Matrix]
+    #: (n, c) 0/1.
     Y: np.ndarray
+    #: (n, m) 0/1, the sub-categories by which documents are assigned to tasks.
     Y_subcategories: np.ndarray
+    #: (m,) the top category of each sub-category.
     top_categories: Sequence[str]
+    #: (n, d) the matrix by which documents without known labels are compared.
     X: Matrix
 
 
 def multilabel_builder(read: Callable[..., MultilabelData]) -> Builder:
-    """Return the function `build` of a multi-label dataset; it divides the documents into tasks.
-
-    Parameters
-    ----------
-    read
-        Reads a dataset from its files.
-
-    Returns
-    -------
-    Builder
-        Its options are those of `read`, then tasks, tasks_from, train and split.
-    """
+    """Return the function `build` of a multi-label dataset; it divides the documents into tasks."""
+    # Returns: Its options are those of `read`, then tasks, tasks_from, train and split.
 
     @also_options_of(read)
     def build(
@@ -342,31 +275,12 @@ def problem_from_counts(
     unit_length: bool,
     vocabulary: Names = (),
 ) -> tuple[Problem, Truth]:
-    """Return a problem with one domain for each part, and its truth.
-
-    Parameters
-    ----------
-    task
-        Name of the problem.
-    family
-        Family of the problem.
-    classes
-        Names of the classes.
-    parts
-        By domain name, counts over the same d features; in a transfer problem, the labels of the
-        domain "source" are seen.
-    min_df
-        Drop features in fewer documents, counted over all domains.
-    weighting, unit_length
-        See `text.weight`; fitted on all domains together.
-    vocabulary
-        (d,) names of the features; empty if they have none.
-
-    Raises
-    ------
-    ValueError
-        If the domains differ in their number of features or none is left.
-    """
+    """Return a problem with one domain for each part, and its truth."""
+    # `parts`: By domain name, counts over the same d features; in a transfer problem, the labels of
+    # the domain "source" are seen.
+    # `min_df`: Drop features in fewer documents, counted over all domains.
+    # `weighting`, `unit_length`: See `text.weight`; fitted on all domains together.
+    # `vocabulary`: (d,) names of the features; empty if they have none.
     counts = sp.vstack([counts for counts, _ in parts.values()], format="csr")
     columns = frequent(counts, min_df)
     X = weight(counts[:, columns], weighting, unit_length)
@@ -400,31 +314,11 @@ def split_by_domain(
     signed: bool = False,
     features: Names = (),
 ) -> tuple[Problem, Truth]:
-    """Return the problem with one domain for each of the names, and its truth.
-
-    Parameters
-    ----------
-    task
-        Name of the problem.
-    family
-        Family of the problem.
-    classes
-        Names of the classes.
-    names
-        Names of the domains.
-    domain
-        (n,) index of each document's domain in `names`.
-    views
-        One or more matrices (n, d) of all documents.
-    Y
-        (n, c) 0/1.
-    seen, scored
-        (n,) bool.
-    signed
-        True if the first view may have negative entries.
-    features
-        (d,) names of the features of the first view; empty if they have none.
-    """
+    """Return the problem with one domain for each of the names, and its truth."""
+    # `domain`: (n,) index of each document's domain in `names`.
+    # `views`: One or more matrices (n, d) of all documents.
+    # `features`: (d,) names of the features of the first view; empty if they have none.
+    # Shapes: Y (n, c), seen and scored (n,).
     rows = [np.flatnonzero(domain == i) for i in range(len(names))]
     Y_seen = np.where(seen[:, None], Y, 0)
     domains = tuple(
@@ -449,7 +343,7 @@ def weighted(problem: Problem, label_weight: float) -> Problem:
 
 
 def frequent(counts: sp.csr_array, min_df: int) -> np.ndarray:
-    """Return the features in at least min_df documents. Raise ValueError if there are none."""
+    """Return the features in at least min_df documents."""
     frequent = np.flatnonzero(document_frequency(counts) >= max(min_df, 1))
     if not frequent.size:
         raise ValueError("no feature is left; expected a lower min_df")
@@ -466,32 +360,14 @@ def assign_tasks_from(
     X: Matrix,
     split: int,
 ) -> np.ndarray:
-    """Return (n,) the task 0, 1, … of each document.
-
-    Parameters
-    ----------
-    how
-        "labels": by the largest sub-category of each document. "train-labels": the same for seen
-        documents; any other document gets the sub-category whose mean, over its seen documents, has
-        the largest cosine with it. "random": tasks of equal size.
-    Y
-        (n, m) 0/1, the sub-categories of all documents.
-    top_categories
-        (m,) the top category of each sub-category, see `assign_tasks`.
-    tasks
-        Number of tasks.
-    seen
-        (n,) bool, documents whose labels "train-labels" may use.
-    X
-        (n, d), the documents that "train-labels" compares.
-    split
-        Number of the draw of "random".
-
-    Raises
-    ------
-    ValueError
-        For more tasks than documents.
-    """
+    """Return (n,) the task 0, 1, … of each document."""
+    # `how`: "labels": by the largest sub-category of each document. "train-labels": the same for
+    # seen documents; any other document gets the sub-category whose mean, over its seen documents,
+    # has the largest cosine with it. "random": tasks of equal size.
+    # `Y`: (n, m) 0/1, the sub-categories of all documents.
+    # `top_categories`: (m,) the top category of each sub-category, see `assign_tasks`.
+    # `seen`: (n,) bool, documents whose labels "train-labels" may use.
+    # `X`: (n, d), the documents that "train-labels" compares.
     if tasks > len(Y):
         raise ValueError(f"tasks = {tasks}, expected at most the {len(Y):,} documents")
     if how == "random":  # (split, 1): not the permutation of `train_mask`
@@ -510,21 +386,10 @@ def largest_categories(Y: np.ndarray) -> np.ndarray:
 
 
 def _nearest_categories(X: Matrix, known: Matrix, category: np.ndarray, m: int) -> np.ndarray:
-    """Return (n,) the sub-category 0 … m−1 whose mean has the largest cosine with each row of X.
-
-    The result is −1 for a row without a positive cosine.
-
-    Parameters
-    ----------
-    X
-        (n, d).
-    known
-        Rows with known sub-categories.
-    category
-        The sub-category of each row of `known`, −1 for none.
-    m
-        Number of sub-categories.
-    """
+    """Return (n,) the sub-category 0 … m−1 whose mean has the largest cosine with each row of X."""
+    # The result is −1 for a row without a positive cosine.
+    # `category`: The sub-category of each row of `known`, −1 for none.
+    # Shapes: X (n, d).
     rows = np.flatnonzero(category >= 0)
     members = sp.csr_array((np.ones(len(rows)), (category[rows], rows)), (m, len(category)))
     sums = members @ known
@@ -535,21 +400,12 @@ def _nearest_categories(X: Matrix, known: Matrix, category: np.ndarray, m: int) 
 
 
 def assign_tasks(category: np.ndarray, top_categories: Sequence[str], tasks: int) -> np.ndarray:
-    """Return (n,) the task 0, 1, … of each document.
-
-    The sub-categories of each top category, largest first, are assigned to the tasks in turn, so
-    that every task has documents of all top categories. Documents without a sub-category are
-    assigned in turn, one by one.
-
-    Parameters
-    ----------
-    category
-        (n,) the sub-category of each document, −1 for none.
-    top_categories
-        (m,) the top category of each sub-category.
-    tasks
-        Number of tasks.
-    """
+    """Return (n,) the task 0, 1, … of each document."""
+    # The sub-categories of each top category, largest first, are assigned to the tasks in turn, so
+    # that every task has documents of all top categories. Documents without a sub-category are
+    # assigned in turn, one by one.
+    # `category`: (n,) the sub-category of each document, −1 for none.
+    # `top_categories`: (m,) the top category of each sub-category.
     size = np.bincount(category[category >= 0], minlength=len(top_categories))
     task_of_category = np.zeros(len(top_categories), np.intp)
     for top in dict.fromkeys(top_categories):
@@ -570,17 +426,7 @@ def topic_view(counts: sp.csr_array) -> np.ndarray:
 
 
 def train_mask(n: int, train: float, split: int) -> np.ndarray:
-    """Return (n,) bool, True for a random fraction of documents.
-
-    Parameters
-    ----------
-    n
-        Number of documents.
-    train
-        Fraction that is True.
-    split
-        Number of the draw: 0, 1, ….
-    """
+    """Return (n,) bool, True for a random fraction of documents."""
     seen = np.zeros(n, bool)
     seen[np.random.default_rng(split).permutation(n)[: round(train * n)]] = True
     return seen
@@ -595,27 +441,12 @@ def problem_from_views(
     seen: np.ndarray,
     names: Sequence[str] = (),
 ) -> tuple[Problem, Truth]:
-    """Return a multi-label problem with one domain for each task that has documents, and its truth.
-
-    Features that never occur are dropped.
-
-    Parameters
-    ----------
-    name
-        Name of the problem.
-    classes
-        Names of the labels.
-    views
-        One or more matrices (n, d).
-    Y
-        (n, m) 0/1.
-    task
-        (n,) the task of each document, from 0.
-    seen
-        (n,) bool.
-    names
-        Names of the domains; by default task-1, task-2, …, or "all" if there is one task.
-    """
+    """Return a multi-label problem with a domain for each task with documents, and its truth."""
+    # Features that never occur are dropped.
+    # `views`: One or more matrices (n, d).
+    # `task`: (n,) the task of each document, from 0.
+    # `names`: Names of the domains; by default task-1, task-2, …, or "all" if there is one task.
+    # Shapes: Y (n, m), seen (n,).
     present, domain = np.unique(task, return_inverse=True)
     names = names or [f"task-{t + 1}" if len(present) > 1 else "all" for t in present]
     views = [view[:, np.flatnonzero(np.asarray(abs(view).sum(axis=0)).ravel())] for view in views]

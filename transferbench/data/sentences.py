@@ -66,30 +66,12 @@ def embed(
     max_pieces: int = MAX_PIECES,
     on_progress: OnProgress | None = None,
 ) -> np.ndarray:
-    """Return the embeddings (n, 384) of the texts, float32, rows of length one.
-
-    Each text is embedded once. Its embedding is stored for later calls every few seconds: after an
-    interruption, the same call continues from there.
-
-    Parameters
-    ----------
-    texts
-        The texts.
-    settings
-        Folder of the data, mirrors, and whether the network may be used. Stored embeddings take
-        at most `max_artefacts`.
-    max_pieces
-        Only the first word pieces of each text count.
-    on_progress
-        Called every few seconds.
-
-    Raises
-    ------
-    Unavailable
-        Without the extra `modern`, or if the model cannot be obtained.
-    UserError
-        If `max_pieces` is not from 3 to 512.
-    """
+    """Return the embeddings (n, 384) of the texts, float32, rows of length one."""
+    # Each text is embedded once. Its embedding is stored for later calls every few seconds: after
+    # an interruption, the same call continues from there.
+    # `settings`: Folder of the data, mirrors, and whether the network may be used. Stored
+    # embeddings take at most `max_artefacts`.
+    # `max_pieces`: Only the first word pieces of each text count.
     digests = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
     row_of = {digest: row for row, digest in enumerate(dict.fromkeys(digests))}
     missing = dict(zip(digests, texts, strict=True))
@@ -164,37 +146,17 @@ def _check(digest: bytes, vector: np.ndarray) -> int:
 
 @dataclass(frozen=True)
 class Encoder:
-    """The model, loaded.
-
-    Parameters
-    ----------
-    weights
-        Arrays by name.
-    tokenizer
-        A `tokenizers.Tokenizer` that cuts texts.
-    """
+    """The model, loaded."""
 
     weights: Weights
+    #: A `tokenizers.Tokenizer` that cuts texts.
     tokenizer: Any
 
     @classmethod
     def from_files(cls, weights: Path, tokenizer: Path, max_pieces: int = MAX_PIECES) -> Self:
-        """Load the model.
-
-        Parameters
-        ----------
-        weights, tokenizer
-            Paths of MODEL.
-        max_pieces
-            Only the first word pieces of each text count, with those for its begin and end.
-
-        Raises
-        ------
-        Unavailable
-            Without the extra `modern`.
-        UserError
-            If `max_pieces` is not from 3 to 512.
-        """
+        """Load the model."""
+        # `max_pieces`: Only the first word pieces of each text count, with those for its begin and
+        # end.
         if not 3 <= max_pieces <= MOST_PIECES:
             raise UserError(f"max_pieces={max_pieces}: expected 3 to {MOST_PIECES} word pieces.")
         arrays = need("safetensors.numpy").load_file(weights)
@@ -204,10 +166,8 @@ class Encoder:
         return cls(arrays, pieces)
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the embeddings (n, 384) of the texts, float32, rows of length one.
-
-        Threads of `use_threads` share the batches.
-        """
+        """Return the embeddings (n, 384) of the texts, float32, rows of length one."""
+        # Threads of `use_threads` share the batches.
         ids = [np.array(encoding.ids) for encoding in self.tokenizer.encode_batch(list(texts))]
         lengths = np.array([len(text) for text in ids], np.intp)
         vectors = np.empty((len(ids), SIZE), np.float32)

@@ -36,45 +36,20 @@ def subsample(
     label_weight: Positive = 1.0,
     draw: CountOrZero = 0,
 ) -> tuple[Problem, Truth]:
-    """Return a transfer problem with fewer documents or labels, and its truth.
-
-    Documents keep their order. For each domain they are drawn by NumPy's default generator with
-    seed 0, so a task is the same every time, and a smaller draw is part of a larger one.
-
-    Parameters
-    ----------
-    problem, truth
-        A transfer problem and its truth.
-    min_df, weighting, unit_length
-        Drop features in fewer remaining documents, then weight the sparse views; see `text.weight`.
-        The defaults keep the weights.
-    documents
-        Largest number of documents of a domain, drawn at random; 0 for all.
-    class_sizes
-        Ratio of the classes, in their order, such as "1:10"; the last number is that of all further
-        classes. The largest possible number of documents is kept, so one class usually stays
-        complete. Documents without a label are dropped.
-    unequal_in
-        Domains that class_sizes cuts: targets, sources or both.
-    halves
-        Random halves of the first labelled domain become source and target.
-    unlabelled
-        Hide the labels of all domains, for a problem of multi-task clustering.
-    labelled
-        Number of documents of each target, drawn at random, whose labels are seen and train the
-        models. They are not scored.
-    label_weight
-        Weight of each of these labels in training; a label of a source weighs 1.
-    draw
-        Number of the draw of these documents.
-
-    Raises
-    ------
-    ValueError
-        For another family, a wrong option, or if a class would be empty.
-    Unavailable
-        If more than half of the documents of a target would be labelled.
-    """
+    """Return a transfer problem with fewer documents or labels, and its truth."""
+    # Documents keep their order. For each domain they are drawn by NumPy's default generator with
+    # seed 0, so a task is the same every time, and a smaller draw is part of a larger one.
+    # `min_df`, `weighting`, `unit_length`: Drop features in fewer remaining documents, then weight
+    # the sparse views; see `text.weight`. The defaults keep the weights.
+    # `documents`: Largest number of documents of a domain, drawn at random; 0 for all.
+    # `class_sizes`: Ratio of the classes, in their order, such as "1:10"; the last number is that
+    # of all further classes. The largest possible number of documents is kept, so one class usually
+    # stays complete. Documents without a label are dropped.
+    # `halves`: Random halves of the first labelled domain become source and target.
+    # `unlabelled`: Hide the labels of all domains, for a problem of multi-task clustering.
+    # `labelled`: Number of documents of each target, drawn at random, whose labels are seen and
+    # train the models. They are not scored.
+    # `label_weight`: Weight of each of these labels in training; a label of a source weighs 1.
     if problem.family != "transfer":
         options = ", ".join(inspect.getfullargspec(subsample).kwonlyargs)
         raise ValueError(f"{options} are for transfer tasks, and this is one of {problem.family}")
@@ -179,7 +154,7 @@ def _draw(Y: np.ndarray, ratio: np.ndarray | None, documents: int) -> np.ndarray
 
 
 def _ratio(class_sizes: str, classes: Sequence[str]) -> np.ndarray:
-    """Return the numbers (c,) of a text such as "1:10". Raise ValueError for another form."""
+    """Return the numbers (c,) of a text such as "1:10"."""
     try:
         numbers = [float(part) for part in class_sizes.split(":")]
     except ValueError:

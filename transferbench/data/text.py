@@ -85,30 +85,12 @@ def count(texts: Iterable[str], token_pattern: str) -> tuple[sp.csr_array, np.nd
 def character_ngrams(
     counts: sp.csr_array, tokens: np.ndarray, sizes: range, max_features: int, min_df: int = 2
 ) -> tuple[sp.csr_array, np.ndarray]:
-    """Return counts of the n-grams of characters inside tokens, and the n-grams.
-
-    A token has a space before and after it; a token that is shorter than n characters with them
-    counts once. The n-grams are those of scikit-learn's analyzer "char_wb" if tokens are what is
-    between spaces. Each different token is cut once, which takes less than half the time.
-
-    Parameters
-    ----------
-    counts
-        (n, d) of the tokens.
-    tokens
-        (d,).
-    sizes
-        Every n.
-    max_features, min_df
-        See `select`.
-
-    Returns
-    -------
-    counts
-        (n, e).
-    ngrams
-        (e,) in alphabetical order.
-    """
+    """Return counts of the n-grams of characters inside tokens, and the n-grams."""
+    # A token has a space before and after it; a token that is shorter than n characters with them
+    # counts once. The n-grams are those of scikit-learn's analyzer "char_wb" if tokens are what is
+    # between spaces. Each different token is cut once, which takes less than half the time.
+    # `counts`: (n, d) of the tokens.
+    # Shapes: tokens (d,), counts (n, e), ngrams (e,).
     number: defaultdict[str, int] = defaultdict(itertools.count().__next__)
     ngram_numbers, ends = array("i"), [0]
     for token in tokens:
@@ -138,20 +120,9 @@ def character_ngrams(
 def character_view(
     texts: Iterable[str], max_features: int, weighting: Weighting, unit_length: bool
 ) -> sp.csr_array:
-    """Return weighted n-grams of 3 to 5 characters inside words (n, d) of texts.
-
-    They find parts of words: endings, stems, parts of compounds and names. There are no columns if
-    no n-gram occurs in two texts.
-
-    Parameters
-    ----------
-    texts
-        Texts, read once.
-    max_features
-        Keep these n-grams, of the highest document frequency.
-    weighting, unit_length
-        See `weight`.
-    """
+    """Return weighted n-grams of 3 to 5 characters inside words (n, d) of texts."""
+    # They find parts of words: endings, stems, parts of compounds and names. There are no columns
+    # if no n-gram occurs in two texts.
     counts, ngrams = character_ngrams(*count(texts, r"\S+"), NGRAMS, max_features)
     return weight(counts, weighting, unit_length) if len(ngrams) else counts
 
@@ -175,22 +146,11 @@ def select(
     min_df: int,
     max_features: int | None = None,
 ) -> np.ndarray:
-    """Return the indices of the features to keep, ascending.
-
-    Parameters
-    ----------
-    counts
-        (n, d).
-    vocabulary
-        (d,) the feature of each column.
-    stop_words
-        Features to drop.
-    min_df
-        Drop features in fewer documents.
-    max_features
-        Keep this number of features, those of highest document frequency; ties are resolved
-        alphabetically. None keeps all.
-    """
+    """Return the indices of the features to keep, ascending."""
+    # `vocabulary`: (d,) the feature of each column.
+    # `max_features`: Keep this number of features, those of highest document frequency; ties are
+    # resolved alphabetically. None keeps all.
+    # Shapes: counts (n, d).
     df = document_frequency(counts)
     keep = df >= max(min_df, 1)
     if stop_words == "english":

@@ -37,20 +37,13 @@ FORM = re.compile("-(bydate|19997|rebuilt|reversed)$")
 
 
 class Dataset(NamedTuple):
-    """A dataset whose module need not be imported yet.
+    """A dataset whose module need not be imported yet."""
 
-    Parameters
-    ----------
-    name
-        Name of the dataset: of its file, with hyphens, or of its entry point.
-    module
-        Full name of its module.
-    content
-        What it declares, see `data.declared`.
-    """
-
+    #: Name of the dataset: of its file, with hyphens, or of its entry point.
     name: str
+    #: Full name of its module.
     module: str
+    #: What it declares, see `data.declared`.
     content: dict[str, Any]
 
 
@@ -124,13 +117,7 @@ def tasks() -> dict[str, str]:
 
 
 def module(task: str) -> ModuleType:
-    """Return the dataset module of a task, by full task name; import no other one.
-
-    Raises
-    ------
-    UserError
-        If it is a plug-in that cannot be imported.
-    """
+    """Return the dataset module of a task, by full task name; import no other one."""
     dataset = _of(task)
     try:
         return _imported(dataset.module)
@@ -152,19 +139,9 @@ def doubts_of(task: str) -> Callable[..., tuple[Doubt, ...]] | None:
 
 
 def full_name(name: str) -> str:
-    """Return the full name of a task: 'comp-vs-rec' → 'gtl/comp-vs-rec'.
-
-    Parameters
-    ----------
-    name
-        A full name, or a name without prefix. A name without prefix means the first task of that
-        name, in the order of the datasets.
-
-    Raises
-    ------
-    UserError
-        If the task is unknown.
-    """
+    """Return the full name of a task: 'comp-vs-rec' → 'gtl/comp-vs-rec'."""
+    # `name`: A full name, or a name without prefix. A name without prefix means the first task of
+    # that name, in the order of the datasets.
     for datasets in (of_package, of_plugins):
         names: list[str] = [task for dataset in datasets() for task in dataset.content["tasks"]]
         if name in names:

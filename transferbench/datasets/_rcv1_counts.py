@@ -27,22 +27,11 @@ TOLERANCE = 4e-5  # of ln w, for weights rounded to six decimals
 
 
 def recover_counts(weights: sp.csr_array, documents: int) -> tuple[sp.csr_array, np.ndarray]:
-    """Return the counts of terms, and the document frequencies, from published weights.
-
-    Parameters
-    ----------
-    weights
-        (n, d), rows of length one.
-    documents
-        Number D of the documents from which the weights were computed.
-
-    Returns
-    -------
-    counts
-        c (n, d), integers in float32.
-    containing
-        n(t) (d,). It is meaningless for a term that occurs in no document.
-    """
+    """Return the counts of terms, and the document frequencies, from published weights."""
+    # `weights`: (n, d), rows of length one.
+    # `documents`: Number D of the documents from which the weights were computed.
+    # `counts`: c (n, d), integers in float32.
+    # `containing`: n(t) (d,). It is meaningless for a term that occurs in no document.
     n, d = weights.shape
     rows, columns = np.repeat(np.arange(n), np.diff(weights.indptr)), weights.indices
     df = np.bincount(columns, minlength=d)
@@ -62,30 +51,18 @@ def recover_counts(weights: sp.csr_array, documents: int) -> tuple[sp.csr_array,
 
 @dataclass(frozen=True)
 class _Entries:
-    """Nonzero weights of n documents.
+    """Nonzero weights of n documents."""
 
-    In the methods, s is the present estimate of w(d,t) + b(d).
+    # In the methods, s is the present estimate of w(d,t) + b(d).
 
-    Parameters
-    ----------
-    rows
-        The row of each entry.
-    columns
-        The column of each entry.
-    w
-        The logarithm of each weight.
-    n
-        Number of documents.
-    df
-        (d,) the number of these documents that contain each term.
-    documents
-        D, see `recover_counts`.
-    """
-
+    #: The row of each entry.
     rows: np.ndarray
+    #: The column of each entry.
     columns: np.ndarray
+    #: The logarithm of each weight.
     w: np.ndarray
     n: int
+    #: (d,) the number of these documents that contain each term.
     df: np.ndarray
     documents: int
 
@@ -119,30 +96,10 @@ def _fit(entries: _Entries) -> tuple[np.ndarray, np.ndarray]:
 def _fix_integers(
     entries: _Entries, a: np.ndarray, b: np.ndarray, bound: int, step: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Add the constant that makes n(t) of rare terms integers.
-
-    Parameters
-    ----------
-    entries
-        The weights.
-    a
-        a(t) (d,).
-    b
-        b(d) (n,).
-    bound
-        Largest n(t) that is fixed to an integer.
-    step
-        Distance between the constants that are tried.
-
-    Returns
-    -------
-    a
-        a(t) (d,) with the constant.
-    b
-        b(d) (n,) with the constant.
-    containing
-        n(t) (d,) rounded.
-    """
+    """Add the constant that makes n(t) of rare terms integers."""
+    # `a`: a(t) (d,) with the constant.
+    # `b`: b(d) (n,) with the constant.
+    # Shapes: a (d,), b (n,), containing (d,).
     df, documents = entries.df, entries.documents
     s = entries.w + b[entries.rows]
     a = entries.fit_terms(a, s)
@@ -200,17 +157,9 @@ def _quantiles(values: np.ndarray, groups: np.ndarray, size: int, q: float = 0.5
 
 
 def _best_containing(s: np.ndarray, current: float, documents: int) -> float:
-    """Return the n(t) that gives most entries of a term an integer count, preferably a small one.
-
-    Parameters
-    ----------
-    s
-        (entries,) see `_Entries`.
-    current
-        The value to return if no n(t) is possible.
-    documents
-        D, see `recover_counts`.
-    """
+    """Return the n(t), preferably small, that gives most entries of a term an integer count."""
+    # `current`: The value to return if no n(t) is possible.
+    # Shapes: s (entries,).
     candidates = np.rint(_containing(s[:40, None] - LOG_TF[:6], documents))
     candidates = np.unique(candidates[(candidates >= 1) & (candidates < documents)])
     if not candidates.size:

@@ -52,22 +52,10 @@ build = multilabel_builder(_read)
 
 
 def _union(Y: np.ndarray, groups: list[Code]) -> tuple[list[Code], np.ndarray]:
-    """Return the different groups of labels, and the documents that have a label of each group.
-
-    Parameters
-    ----------
-    Y
-        (n, m) 0/1, the labels of the documents.
-    groups
-        The group of each label, a column of Y.
-
-    Returns
-    -------
-    groups
-        The different groups, ascending.
-    Y
-        (n, groups) 0/1, 1 if a document has any label of the group.
-    """
+    """Return the different groups of labels, and the documents that have a label of each group."""
+    # `Y`: (n, m) 0/1, the labels of the documents.
+    # `groups`: The group of each label, a column of Y.
+    # `Y`: (n, groups) 0/1, 1 if a document has any label of the group.
     names = sorted(set(groups))
     member = np.array([[group == name for name in names] for group in groups])
     return names, (Y @ member.astype(np.int64) > 0).astype(np.int8)

@@ -38,29 +38,13 @@ def _read(
     words: CountOrZero = 0,
     random_state: CountOrZero = 0,
 ) -> tuple[list[str], dict[str, Counts]]:
-    """Make the documents of a task.
-
-    Parameters
-    ----------
-    documents
-        Number of documents of all tasks together; 0 means the number in the task's description.
-    tasks
-        Number of tasks, or of domains.
-    classes
-        Number of classes.
-    features
-        Number of words; 0 means 2,000, or 50,000 for generated/transfer. Words that no document
-        contains are dropped.
-    words
-        Mean number of words of a document; 0 means 60, or 100 for generated/transfer.
-    random_state
-        Seed of the documents.
-
-    Raises
-    ------
-    ValueError
-        If a class would have no document.
-    """
+    """Make the documents of a task."""
+    # `documents`: Number of documents of all tasks together; 0 means the number in the task's
+    # description.
+    # `tasks`: Number of tasks, or of domains.
+    # `features`: Number of words; 0 means 2,000, or 50,000 for generated/transfer. Words that no
+    # document contains are dropped.
+    # `words`: Mean number of words of a document; 0 means 60, or 100 for generated/transfer.
     transfer = task.endswith("transfer")
     documents = documents or DOCUMENTS[task]
     features = features or (50_000 if transfer else 2_000)
@@ -84,10 +68,8 @@ build = builder(_read, lambda task: "transfer" if task.endswith("transfer") else
 def _draw_counts(
     rng: np.random.Generator, frequency: np.ndarray, y: np.ndarray, classes: int, words: int
 ) -> sp.csr_array:
-    """Return counts (n, d) of documents of the classes y (n,).
-
-    frequency (d,) need not sum to 1.
-    """
+    """Return counts (n, d) of documents of the classes y (n,)."""
+    # frequency (d,) need not sum to 1.
     features = len(frequency)
     class_of_feature = np.arange(features) % classes
     lengths = np.maximum(rng.poisson(words, len(y)), 1)

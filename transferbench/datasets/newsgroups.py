@@ -115,23 +115,10 @@ def build_from_weights(
     unit_length: bool,
     vocabulary: Names = (),
 ) -> tuple[Problem, Truth]:
-    """Build a transfer task from posts whose words are already weighted.
-
-    Parameters
-    ----------
-    task
-        Full name of the task.
-    split
-        Groups of each class, by domain.
-    weights
-        (n, d) of all posts; they are not weighted again.
-    groups
-        (n,) the group of each post.
-    unit_length
-        Divide each row by its Euclidean length.
-    vocabulary
-        (d,) the words; empty if they are not known.
-    """
+    """Build a transfer task from posts whose words are already weighted."""
+    # `weights`: (n, d) of all posts; they are not weighted again.
+    # `groups`: (n,) the group of each post.
+    # `vocabulary`: (d,) the words; empty if they are not known.
     parts, classes = by_domain(split, weights, groups), list(next(iter(split.values())))
     # The weights pass as counts: "tf" keeps them as they are.
     return problem_from_counts(
@@ -141,17 +128,9 @@ def build_from_weights(
 
 
 def by_domain(split: Split, X: sp.csr_array, groups: np.ndarray) -> dict[str, Counts]:
-    """Return the posts of each domain, and their classes.
-
-    Parameters
-    ----------
-    split
-        Groups of each class, by domain.
-    X
-        (n, d) posts.
-    groups
-        (n,) the group of each post.
-    """
+    """Return the posts of each domain, and their classes."""
+    # `groups`: (n,) the group of each post.
+    # Shapes: X (n, d).
     y_of = {domain: labels(classes, groups) for domain, classes in split.items()}
     return {domain: (X[np.flatnonzero(y >= 0)], y[y >= 0]) for domain, y in y_of.items()}
 

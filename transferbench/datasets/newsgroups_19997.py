@@ -92,17 +92,10 @@ def _corpus(path: Path, headers: Headers) -> tuple[sp.csr_array, np.ndarray, np.
 
 
 def is_plain(post: bytes) -> bool:
-    """Return True if the start of a post passes the program rainbow's two tests of plain text.
-
-    First, more than 95 per cent of its bytes are printable. Second, it is not uuencoded. It counts
-    as uuencoded if more than half of its complete lines have one length, from 50 to 80, and less
-    than a tenth of its bytes are blank.
-
-    Parameters
-    ----------
-    post
-        Content of the post's file.
-    """
+    """Return True if the start of a post passes the program rainbow's two tests of plain text."""
+    # First, more than 95 per cent of its bytes are printable. Second, it is not uuencoded. It
+    # counts as uuencoded if more than half of its complete lines have one length, from 50 to 80,
+    # and less than a tenth of its bytes are blank.
     head = post[:HEAD]
     printable, blank = (len(head) - len(head.translate(None, b)) for b in (PRINTABLE, BLANK))
     if not head or 100 * printable // len(head) <= 95:

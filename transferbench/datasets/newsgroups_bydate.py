@@ -69,29 +69,11 @@ def build(task: str, files: dict[str, Path]) -> tuple[Problem, Truth]:
 def recipe(
     counts: sp.csr_array, groups: np.ndarray, top_categories: Iterable[str], words: np.ndarray
 ) -> tuple[sp.csr_array, np.ndarray]:
-    """Return Zhuang and Luo's weights of the posts of some top categories.
-
-    A count is multiplied by log2(N / document frequency) in single precision. N and the frequencies
-    also count the posts of comp.windows.x.
-
-    Parameters
-    ----------
-    counts
-        (18774, 61188), see `rennie`.
-    groups
-        The group of each post.
-    top_categories
-        Top categories, such as comp.
-    words
-        (61188,) True for the d words to select.
-
-    Returns
-    -------
-    weights
-        (N, d).
-    rows
-        (N,) the row of each post in `counts`.
-    """
+    """Return Zhuang and Luo's weights of the posts of some top categories."""
+    # A count is multiplied by log2(N / document frequency) in single precision. N and the
+    # frequencies also count the posts of comp.windows.x.
+    # `rows`: (N,) the row of each post in `counts`.
+    # Shapes: weights (N, d).
     rows = np.flatnonzero(np.isin([group.split(".")[0] for group in groups], list(top_categories)))
     selected = counts[rows][:, np.flatnonzero(words)]
     idf = np.log2(len(rows) / np.maximum(document_frequency(selected), 1)).astype(np.float32)

@@ -75,22 +75,9 @@ def user_files(folder: Path) -> list[Path]:
 def _read(
     task: str, files: dict[str, Path], *, path: str = "", views: str = "CH+CORR"
 ) -> MultilabelData:
-    """Read the task.
-
-    Parameters
-    ----------
-    path
-        The folder, if it is not own/nus-wide.
-    views
-        Kinds of features, or "tags", joined by +.
-
-    Raises
-    ------
-    Unavailable
-        If there is no folder.
-    ValueError
-        If files are missing or are not the known ones.
-    """
+    """Read the task."""
+    # `path`: The folder, if it is not own/nus-wide.
+    # `views`: Kinds of features, or "tags", joined by +.
     folder = _unpacked(user_folder(path, task, "NUS-WIDE: its files are not fetched", REMEDY))
     matrices = [_features(folder, kind) for kind in views.split("+")]
     concepts, Y = _labels(folder)
@@ -109,20 +96,7 @@ def _unpacked(folder: Path) -> Path:
 
 
 def _features(folder: Path, kind: str) -> Matrix:
-    """Return the features (n, d) of the Train images, then of the Test images.
-
-    Parameters
-    ----------
-    folder
-        Folder of the unpacked files.
-    kind
-        Kind of the features.
-
-    Raises
-    ------
-    ValueError
-        If a file is missing or is not the known one.
-    """
+    """Return the features (n, d) of the Train images, then of the Test images."""
     tables = []
     for part in PARTS:
         file = folder / (TAGS if kind == "tags" else FEATURES).format(kind, part)
@@ -140,13 +114,7 @@ def _features(folder: Path, kind: str) -> Matrix:
 
 
 def _labels(folder: Path) -> tuple[list[str], np.ndarray]:
-    """Return the concepts and the labels (n, m) 0/1, Train part first.
-
-    Raises
-    ------
-    ValueError
-        If a fact of the labels does not hold.
-    """
+    """Return the concepts and the labels (n, m) 0/1, Train part first."""
     files = [sorted(folder.glob(LABELS.format("*", part))) for part in PARTS]
     concepts = [file.stem.removeprefix("Lite_Labels_").rpartition("_")[0] for file in files[0]]
     Y = np.vstack([np.hstack([_numbers(f) for f in part] or [np.empty((0, 0))]) for part in files])

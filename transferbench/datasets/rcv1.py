@@ -67,14 +67,9 @@ def needed(task: str) -> list[str]:
 
 
 def _read(task: str, files: dict[str, Path], *, views: Views = "both") -> MultilabelData:
-    """Read one task.
-
-    Parameters
-    ----------
-    views
-        The published weights ("tf-idf"), the topics P(z|d) of every document of the subset
-        ("topics"), or both ("both").
-    """
+    """Read one task."""
+    # `views`: The published weights ("tf-idf"), the topics P(z|d) of every document of the subset
+    # ("topics"), or both ("both").
     (path,) = files.values()
     X, Y = _corrected(path)
     classes = TOPICS

@@ -23,20 +23,9 @@ LARGEST = 5
 
 
 def totals(evidences: Mapping[str, Evidence], *, by_paper: bool = False) -> list[list[str]]:
-    """Return a table of what is equivalent, different and undecided, with its heads.
-
-    Parameters
-    ----------
-    evidences
-        What the runs show, by experiment.
-    by_paper
-        True for a line for each paper with all its tables, False for one for each experiment.
-
-    Returns
-    -------
-    list of list of str
-        Empty if nothing printed is compared.
-    """
+    """Return a table of what is equivalent, different and undecided, with its heads."""
+    # `by_paper`: True for a line for each paper with all its tables, False for one for each
+    # experiment.
     if by_paper:
         of_papers = {
             paper: [evidences[name] for name in names if name in evidences]
@@ -76,23 +65,9 @@ def differences(evidences: Iterable[Evidence]) -> list[tuple[Evidence, Cell]]:
 
 
 def listed(experiment: Experiment, cells: Sequence[Cell], name: str) -> list[Cell]:
-    """Return the cells of a row, of a column or of all, those that differ most from print first.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    cells
-        All its cells.
-    name
-        Label of a row or column, or its task or model; "" for all cells. All cells are those of the
-        paper's table, without second readings.
-
-    Raises
-    ------
-    UserError
-        If no row or column has the name, or if nothing has a printed value.
-    """
+    """Return the cells of a row, of a column or of all, those that differ most from print first."""
+    # `name`: Label of a row or column, or its task or model; "" for all cells. All cells are those
+    # of the paper's table, without second readings.
     if name:
         what, label = label_of_any(experiment, cells, name)
         chosen = [cell for cell in cells if getattr(cell, what) == label]
@@ -113,15 +88,8 @@ def listed(experiment: Experiment, cells: Sequence[Cell], name: str) -> list[Cel
 
 
 def listed_sentence(cells: Sequence[Cell], *, named: bool) -> str:
-    """Return how many of the listed numbers are equivalent, different and undecided.
-
-    Parameters
-    ----------
-    cells
-        The listed cells.
-    named
-        True for the cells of one row or column, which include second readings.
-    """
+    """Return how many of the listed numbers are equivalent, different and undecided."""
+    # `named`: True for the cells of one row or column, which include second readings.
     counts = Counter(cell.equivalence for cell in cells)
     parts = [f"{counts[key]} {key}" for key in ("equivalent", "different", "undecided")]
     without = f", and {counts['']} have no number of ours" * bool(counts[""])
@@ -142,17 +110,7 @@ def digits_of(experiment: Experiment) -> int:
 
 
 def difference_row(experiment: Experiment, cell: Cell, *, named: bool = False) -> list[str]:
-    """Return a line of a cell: where it is, ours, printed, their difference and the verdict.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    cell
-        Its cell.
-    named
-        True to begin with the name of the experiment.
-    """
+    """Return a line of a cell: where it is, ours, printed, their difference and the verdict."""
     text = experiment.spec.value_unit.text
     std = "" if math.isnan(cell.std) else f" ± {text(cell.std)}"
     words = " ".join(filter(None, (MARKS.get(cell.verdict, ""), cell.equivalence)))
@@ -194,19 +152,7 @@ def closing(
 def first_sentence(
     experiment: Experiment, cells: Sequence[Cell], cell: Cell, findings: Iterable[Finding]
 ) -> str:
-    """Return in a few sentences why a number differs from the published one.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    cells
-        All its cells.
-    cell
-        The cell of the number.
-    findings
-        What the digits of the printed table show.
-    """
+    """Return in a few sentences why a number differs from the published one."""
     spec, text = experiment.spec, experiment.spec.value_unit.text
     if math.isnan(cell.published):
         return "The paper prints no number here."

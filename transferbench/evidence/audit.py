@@ -62,35 +62,20 @@ MIN_REPEATS = 3
 
 @dataclass(frozen=True)
 class Finding:
-    """A conclusion about some rows of a column, from the digits of its values.
-
-    Parameters
-    ----------
-    column
-        Name of the method.
-    status
-        The conclusion.
-    rows
-        The rows.
-    source
-        Source of the numbers of documents, or why there is none.
-    documents
-        Number of documents by row.
-    denied
-        Rows whose values these numbers do not allow.
-    p
-        Probability that random digits would fit, or end in 0, as often.
-    like
-        Columns of other tables with the same values.
-    """
+    """A conclusion about some rows of a column, from the digits of its values."""
 
     column: str
     status: Status
     rows: tuple[str, ...]
+    #: Source of the numbers of documents, or why there is none.
     source: str = ""
+    #: Number of documents by row.
     documents: Mapping[str, int] | None = None
+    #: Rows whose values these numbers do not allow.
     denied: tuple[str, ...] = ()
+    #: Probability that random digits would fit, or end in 0, as often.
     p: float = math.nan
+    #: Columns of other tables with the same values.
     like: tuple[str, ...] = ()
 
 
@@ -99,20 +84,10 @@ def audit(
     sizes: Mapping[str, Mapping[str, int]],
     others: Iterable[PrintedColumn] = (),
 ) -> list[Finding]:
-    """Return the findings about the columns of one table.
-
-    The columns of a table share their documents. So the source that fits all columns best is
-    chosen, and each column is judged by it. Rows that this source lacks are judged by the next one.
-
-    Parameters
-    ----------
-    columns
-        The columns.
-    sizes
-        Numbers of scored documents that may have been used: source → row → number.
-    others
-        Columns of other tables, to find columns with the same values.
-    """
+    """Return the findings about the columns of one table."""
+    # The columns of a table share their documents. So the source that fits all columns best is
+    # chosen, and each column is judged by it. Rows that this source lacks are judged by the next
+    # one.
     findings, left = _copied(columns, sizes)
     known = list(others)
     while columns := [column for column in left if column.values]:
@@ -152,11 +127,9 @@ def _copied(
 
 
 def _best_source(columns: Sequence[PrintedColumn], sizes: Mapping[str, Mapping[str, int]]) -> str:
-    """Return the source whose numbers fit all columns more often than by chance, "" if none does.
-
-    If none does, return the only source that allows every value of the fixed methods, provided that
-    this is unlikely by chance: a fixed method gives k/n of the right documents in every run.
-    """
+    """Return the source whose numbers fit all columns more often than by chance, "" if none."""
+    # If none does, return the only source that allows every value of the fixed methods, provided
+    # that this is unlikely by chance: a fixed method gives k/n of the right documents in every run.
     p = {source: _p(columns, documents)[1] * len(sizes) for source, documents in sizes.items()}
     likely = min(p, key=p.__getitem__, default="")
     if likely and p[likely] <= LEVEL:
@@ -212,59 +185,35 @@ def _equal(values: Mapping[str, float], others: Mapping[str, float]) -> bool:
 
 @dataclass(frozen=True)
 class CellFinding:
-    """One printed accuracy, and the numbers of documents that its digits allow.
-
-    Parameters
-    ----------
-    row, column
-        Labels of the cell.
-    printed
-        Value and deviation in per cent, as they are printed.
-    documents
-        Number of scored documents; None if it is not known.
-    runs
-        Number of runs that the value is the mean of; None if it is a mean of an unknown number.
-    verdict
-        The conclusion about the value.
-    correct
-        Smallest and largest number of correct documents, over all runs; None if there is none.
-    share
-        Share of all values with these digits that the documents and runs allow.
-    nearest
-        Next lower and next higher possible values, if this one is impossible.
-    deviation
-        The conclusion about the deviation; empty without one.
-    """
+    """One printed accuracy, and the numbers of documents that its digits allow."""
 
     row: str
     column: str
+    #: Value and deviation in per cent, as they are printed.
     printed: str
+    #: Number of scored documents; None if it is not known.
     documents: int | None
+    #: Number of runs that the value is the mean of; None if it is a mean of an unknown number.
     runs: int | None
+    #: The conclusion about the value.
     verdict: CellVerdict
+    #: Smallest and largest number of correct documents, over all runs; None if there is none.
     correct: tuple[int, int] | None = None
+    #: Share of all values with these digits that the documents and runs allow.
     share: float = math.nan
+    #: Next lower and next higher possible values, if this one is impossible.
     nearest: tuple[str, ...] = ()
+    #: The conclusion about the deviation; empty without one.
     deviation: str = ""
 
 
 def cell_finding(
     column: PrintedColumn, row: str, documents: int | None, runs: int | None
 ) -> CellFinding:
-    """Return what the digits of a printed accuracy allow.
-
-    Parameters
-    ----------
-    column
-        The column.
-    row
-        The row of the value.
-    documents
-        Number of scored documents in each run; None if it is not known.
-    runs
-        Stated number of runs that the value is the mean of; None if it is not stated. Then a value
-        without a deviation is taken as that of one run.
-    """
+    """Return what the digits of a printed accuracy allow."""
+    # `documents`: Number of scored documents in each run; None if it is not known.
+    # `runs`: Stated number of runs that the value is the mean of; None if it is not stated. Then a
+    # value without a deviation is taken as that of one run.
     units, decimals = column.units(row)
     spread = column.spreads.get(row)
     text = per_cent_text(units, decimals) + (f" ± {per_cent_text(*spread)}" if spread else "")
@@ -305,10 +254,8 @@ def cell_finding(
 
 
 def _is_of_equal_runs(documents: int | None, spread: tuple[int, int]) -> bool:
-    """Return True if a deviation is so near to 0 that any number of runs must be equal.
-
-    If one of r runs has one correct document more, their deviation is 1/(n √r).
-    """
+    """Return True if a deviation is so near to 0 that any number of runs must be equal."""
+    # If one of r runs has one correct document more, their deviation is 1/(n √r).
     units, decimals = spread
     least = 1 / ((documents or MAX_DOCUMENTS) * math.sqrt(MAX_RUNS))
     return units == 0 and 0.5 / 10**decimals < least
@@ -331,18 +278,11 @@ def _deviation_text(
 
 
 def audit_stated(table: PrintedTable) -> tuple[list[Finding], list[CellFinding]]:
-    """Return the findings about the columns and the cells of a table that states its documents.
-
-    A column is a single run (or a mean of the stated runs) if its documents allow its values, and
-    as many random values with probability of at most LIKELY. It is "possible" if this is likelier:
-    many documents allow most values, so digits cannot decide. The last finding is about all columns
-    together.
-
-    Parameters
-    ----------
-    table
-        The table.
-    """
+    """Return the findings about the columns and the cells of a table that states its documents."""
+    # A column is a single run (or a mean of the stated runs) if its documents allow its values, and
+    # as many random values with probability of at most LIKELY. It is "possible" if this is
+    # likelier: many documents allow most values, so digits cannot decide. The last finding is about
+    # all columns together.
     findings, left = _copied(table.columns, {"stated": table.documents}, shares)
     cells = [
         cell_finding(column, row, table.documents[row], table.runs.get(row))
@@ -425,11 +365,9 @@ def printed(experiment: Experiment) -> list[PrintedColumn]:
 
 
 def documents_by_form(experiment: Experiment) -> dict[str, dict[str, int]]:
-    """Return the numbers of scored documents of a table's tasks: form → row → number.
-
-    A form is a collection of tasks or a version of it: `gtl/…-bydate` and `dtl/…-19997` are forms
-    of one task.
-    """
+    """Return the numbers of scored documents of a table's tasks: form → row → number."""
+    # A form is a collection of tasks or a version of it: `gtl/…-bydate` and `dtl/…-19997` are forms
+    # of one task.
     forms: dict[str, dict[str, int]] = {}
     for row, spec in experiment.spec.rows.items():
         name = datasets.FORM.sub("", spec.data().base.split("/")[-1])
@@ -464,20 +402,10 @@ def findings(names: Iterable[str] = ()) -> dict[str, list[Finding]]:
 
 
 def published_cells(name: str, findings: Iterable[Finding]) -> list[CellFinding]:
-    """Return what the digits of each accuracy of a published table allow.
-
-    The documents are those that a finding about the row names, as columns share their documents,
-    else those of the only form of its task.
-    Values without a deviation are taken as single runs; those with one are means of the repeats
-    that the paper states.
-
-    Parameters
-    ----------
-    name
-        Name of the experiment.
-    findings
-        The findings about its columns.
-    """
+    """Return what the digits of each accuracy of a published table allow."""
+    # The documents are those that a finding about the row names, as columns share their documents,
+    # else those of the only form of its task. Values without a deviation are taken as single runs;
+    # those with one are means of the repeats that the paper states.
     experiment = experiments.load(name)
     of_forms = documents_by_form(experiment).values()
     repeats = experiment.compared.published_repeats
@@ -538,17 +466,10 @@ def cells_table(name: str, cells: Iterable[CellFinding]) -> Table:
 
 
 def compared_deviations(known: Mapping[str, Sequence[Cell]]) -> Section | None:
-    """Return printed deviations beside ours, as a section of the page; None if there are none.
-
-    The ratio of the variances is tested by a two-sided F test, with the value of the printed
-    deviation that is nearest to ours among those that are printed so. p is corrected for all
-    tests (Holm). Only cells of at least MIN_REPEATS stated and MIN_REPEATS finished runs count.
-
-    Parameters
-    ----------
-    known
-        Cells of each experiment with runs.
-    """
+    """Return printed deviations beside ours, as a section of the page; None if there are none."""
+    # The ratio of the variances is tested by a two-sided F test, with the value of the printed
+    # deviation that is nearest to ours among those that are printed so. p is corrected for all
+    # tests (Holm). Only cells of at least MIN_REPEATS stated and MIN_REPEATS finished runs count.
     from scipy.stats import f
 
     tested: list[tuple[float, list[str]]] = []
@@ -601,13 +522,7 @@ def compared_deviations(known: Mapping[str, Sequence[Cell]]) -> Section | None:
 
 
 def misfits(of_tables: Mapping[str, Sequence[Finding]]) -> Section | None:
-    """Return printed deviations that do not fit their means, as a section; None without any tested.
-
-    Parameters
-    ----------
-    of_tables
-        Findings about columns by table.
-    """
+    """Return a section of printed deviations that do not fit their means, None without any."""
     cells = [
         (name, cell)
         for name, findings in of_tables.items()
@@ -633,13 +548,7 @@ def misfits(of_tables: Mapping[str, Sequence[Finding]]) -> Section | None:
 
 
 def page(known: Mapping[str, Sequence[Cell]] | None = None) -> str:
-    """Return the page of all published tables in Markdown.
-
-    Parameters
-    ----------
-    known
-        Cells of each experiment with runs, for the comparison of deviations.
-    """
+    """Return the page of all published tables in Markdown."""
     of_tables = findings()
     sections = [
         Section(name, [findings_table(name, of_table)])

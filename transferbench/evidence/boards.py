@@ -32,60 +32,37 @@ NOT_TRIED = {"missing", "unavailable"}
 
 @dataclass(frozen=True)
 class Board:
-    """The methods of a suite, ranked.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    standings
-        A line for each method that was tried, the best average rank first. Values are in the
-        table's unit, NaN for a method without a finished run. The columns are
-
-        - method, model: label and model of the column of the experiment.
-        - rank: mean of the ranks on the tasks, 1 is best. Equal values share their rank, and a
-          method that did not finish is last.
-        - mean: mean of the values.
-        - regret: mean difference of the best value on a task from that of the method.
-        - worst, worst_row: the largest regret, and its row.
-        - wins, ties, losses: numbers of rows on which the method is ahead of the reference, closer
-          than half a point to it, or behind.
-        - seconds: geometric mean of the times of its runs, as measured when they were made.
-        - front: True if it finished all rows, and no faster such method has a smaller regret.
-        - rows: number of rows with a finished run; means are over these.
-        - rank_low, rank_high, regret_low, regret_high: intervals, see `stats.bootstrap_interval`.
-    corpora
-        Numbers of rows by corpus.
-    added
-        Labels of the columns that the experiment adds to the suite that it extends.
-    left_out
-        Labels of those of them with runs of other data than the suite's, or of different code.
-    """
+    """The methods of a suite, ranked."""
 
     experiment: Experiment
+    #: A line for each method that was tried, the best average rank first. Values are in the table's
+    #: unit, NaN for a method without a finished run. The columns are
+    #: - method, model: label and model of the column of the experiment.
+    #: - rank: mean of the ranks on the tasks, 1 is best. Equal values share their rank, and a
+    #:   method that did not finish is last.
+    #: - mean: mean of the values.
+    #: - regret: mean difference of the best value on a task from that of the method.
+    #: - worst, worst_row: the largest regret, and its row.
+    #: - wins, ties, losses: numbers of rows on which the method is ahead of the reference, closer
+    #:   than half a point to it, or behind.
+    #: - seconds: geometric mean of the times of its runs, as measured when they were made.
+    #: - front: True if it finished all rows, and no faster such method has a smaller regret.
+    #: - rows: number of rows with a finished run; means are over these.
+    #: - rank_low, rank_high, regret_low, regret_high: intervals, see `stats.bootstrap_interval`.
     standings: pd.DataFrame
+    #: Numbers of rows by corpus.
     corpora: dict[str, int]
+    #: Labels of the columns that the experiment adds to the suite that it extends.
     added: set[str]
+    #: Labels of those of them with runs of other data than the suite's, or of different code.
     left_out: list[str]
 
 
 def from_cells(experiment: Experiment, cells: Sequence[Cell]) -> Board:
-    """Return the board of an experiment.
-
-    Parameters
-    ----------
-    experiment
-        An experiment with the key `board`, or one that extends it.
-    cells
-        Its cells. Rows of other measures, second readings, columns chosen by target labels or with
-        labelled documents of the target, and added columns with other data of a task than the
-        suite's are left out.
-
-    Returns
-    -------
-    Board
-        The standings.
-    """
+    """Return the board of an experiment."""
+    # `cells`: Rows of other measures, second readings, columns chosen by target labels or with
+    # labelled documents of the target, and added columns with other data of a task than the suite's
+    # are left out.
     spec = experiment.spec
     rows = [
         name
@@ -193,25 +170,7 @@ def page(board: Board) -> Page:
 
 
 def draw(board: Board, folder: Path) -> Path:
-    """Draw the regrets with their intervals, and the seconds, of each method, as NAME.svg.
-
-    Parameters
-    ----------
-    board
-        The board.
-    folder
-        Where to write the file.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Raises
-    ------
-    UserError
-        If the file cannot be written.
-    """
+    """Draw the regrets with their intervals, and the seconds, of each method, as NAME.svg."""
     name, unit = board.experiment.name, board.experiment.spec.value_unit.differences
     lines = board.standings.dropna(subset=["seconds", "regret"]).sort_values(
         "regret", kind="stable"

@@ -24,41 +24,25 @@ DRAWN = 4
 
 @dataclass(frozen=True)
 class Place:
-    """A printed number, and the values of ours that may be compared with it.
-
-    Parameters
-    ----------
-    column
-        Column of print.
-    printed
-        A cell with the printed number.
-    values
-        Our cells by label: one, or several among which a reading of the column is chosen. The first
-        one stands for a label that is missing here.
-    chosen_on
-        True if the reading of its column is chosen on this cell. A column without such a cell is
-        chosen on all its cells.
-    """
+    """A printed number, and the values of ours that may be compared with it."""
 
     column: str
+    #: A cell with the printed number.
     printed: Cell
+    #: Our cells by label: one, or several among which a reading of the column is chosen. The first
+    #: one stands for a label that is missing here.
     values: Mapping[str, Cell]
+    #: True if the reading of its column is chosen on this cell. A column without such a cell is
+    #: chosen on all its cells.
     chosen_on: bool = False
 
 
 @dataclass(frozen=True)
 class Chance:
-    """A number of equivalent cells, and those of random orders of the printed numbers.
-
-    Parameters
-    ----------
-    observed
-        The number.
-    permuted, deranged
-        The numbers of random permutations and derangements, (ORDERS,).
-    """
+    """A number of equivalent cells, and those of random orders of the printed numbers."""
 
     observed: int
+    #: `permuted`, `deranged`: The numbers of random permutations and derangements, (ORDERS,).
     permuted: np.ndarray
     deranged: np.ndarray
 
@@ -107,11 +91,9 @@ class Chance:
 
 
 def _numbers(rows: Sequence[Sequence[Place]], orders: Callable[[int], np.ndarray]) -> np.ndarray:
-    """Return the number of equivalent cells for each order.
-
-    In each order, every column has the reading with the most equivalent cells among those that it
-    is chosen on; of equal ones the first.
-    """
+    """Return the number of equivalent cells for each order."""
+    # In each order, every column has the reading with the most equivalent cells among those that it
+    # is chosen on; of equal ones the first.
     labels: dict[str, dict[str, int]] = {}
     chosen_on = {place.column for row in rows for place in row if place.chosen_on}
     for row in rows:

@@ -46,38 +46,23 @@ HEADER = ("", "rows as claimed", "rows against", "mean", "least", "p for", "p ag
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A claim, its outcome, and what was compared.
-
-    Parameters
-    ----------
-    claim
-        The claim.
-    outcome
-        The verdict on it.
-    tests
-        A line for each comparison, unit, row and x: the test of the differences, less the margin
-        that the claim states, see `stats.paired_tests`; the difference in the published tables;
-        and why runs are missing.
-    decisions
-        A line for each comparison: its mean difference, and the p for the claim and against it, see
-        `stats.decide`. Empty if runs are missing.
-    reason
-        Why runs are missing.
-    matters
-        The smallest difference that matters, on the scale that is compared.
-    n_units
-        The number of units over which the claim is tested; 0 if it is about the rows.
-    related
-        A sentence for each claim under `read_with`, with its outcome.
-    """
+    """A claim, its outcome, and what was compared."""
 
     claim: Claim
     outcome: Outcome
+    #: A line for each comparison, unit, row and x: the test of the differences, less the margin
+    #: that the claim states, see `stats.paired_tests`; the difference in the published tables; and
+    #: why runs are missing.
     tests: pd.DataFrame
+    #: A line for each comparison: its mean difference, and the p for the claim and against it, see
+    #: `stats.decide`. Empty if runs are missing.
     decisions: pd.DataFrame
     reason: str = ""
+    #: The smallest difference that matters, on the scale that is compared.
     matters: float = 0.0
+    #: The number of units over which the claim is tested; 0 if it is about the rows.
     n_units: int = 0
+    #: A sentence for each claim under `read_with`, with its outcome.
     related: tuple[str, ...] = ()
 
 
@@ -89,32 +74,21 @@ NO_RUNS = Cell(row="", column="", metric="", reason="no runs")
 
 @dataclass(frozen=True)
 class ScaledRow:
-    """A row that a claim compares, its values scaled so that more is better.
+    """A row that a claim compares, its values scaled so that more is better."""
 
-    Parameters
-    ----------
-    label
-        Its label, after the name of its experiment if that is not the claim's.
-    unit
-        The unit that the row is a sample of, or "".
-    identical
-        Groups of columns that are the same on every row of the experiment.
-    scale_max
-        The largest value of a score.
-    domain
-        The domain that the row shows; None for all.
-    by_documents
-        False for costs and objectives, which are not of documents.
-    cells
-        Cells by column and x; x is None in a table and for level lines.
-    """
-
+    #: Its label, after the name of its experiment if that is not the claim's.
     label: str
+    #: The unit that the row is a sample of, or "".
     unit: str
+    #: Groups of columns that are the same on every row of the experiment.
     identical: list[list[str]]
+    #: The largest value of a score.
     scale_max: int
+    #: The domain that the row shows; None for all.
     domain: str | None
+    #: False for costs and objectives, which are not of documents.
     by_documents: bool
+    #: Cells by column and x; x is None in a table and for level lines.
     cells: dict[str, dict[float | None, Cell]] = field(default_factory=dict)
 
     def at(self, column: str, span: Span | None) -> dict[float | None, Cell]:
@@ -138,24 +112,9 @@ class ScaledRow:
         return replace(cells[0], by_seed=means, reason=missing, variance=variance, right=right)
 
     def pair(self, comparison: str, ours: Cell, theirs: Cell, margin: float) -> dict[str, Any]:
-        """Return the line of two cells: ours less theirs and the margin, paired by seed.
-
-        A method without seeds has one value, which is paired with each seed of the other.
-
-        Parameters
-        ----------
-        comparison
-            Label of the comparison.
-        ours, theirs
-            The two cells.
-        margin
-            What the difference must exceed.
-
-        Returns
-        -------
-        dict
-            A line with the columns of `ClaimResult.tests` before the test.
-        """
+        """Return the line of two cells: ours less theirs and the margin, paired by seed."""
+        # A method without seeds has one value, which is paired with each seed of the other.
+        # `margin`: What the difference must exceed.
         seeds = {**ours.by_seed, **theirs.by_seed}
         if len(seeds) > 1:  # None stands for the one value of a method without seeds
             seeds.pop(None, None)
@@ -182,26 +141,11 @@ class ScaledRow:
     def document_error(
         self, ours: Cell, theirs: Cell, by_seed: Mapping[int | None, float], margin: float
     ) -> dict[str, float]:
-        """Return what the choice of documents does to a difference.
-
-        If both methods are scored on the same documents, and it is known which are right, they are
-        paired. Otherwise the error is as if they were scored on different ones. A stated value has
-        no error.
-
-        Parameters
-        ----------
-        ours, theirs
-            The two cells.
-        by_seed
-            Their differences by seed, less the margin.
-        margin
-            What the difference must exceed.
-
-        Returns
-        -------
-        dict
-            The columns error, exact_for, exact_against and documents, see `stats`.
-        """
+        """Return what the choice of documents does to a difference."""
+        # If both methods are scored on the same documents, and it is known which are right, they
+        # are paired. Otherwise the error is as if they were scored on different ones. A stated
+        # value has no error.
+        # `margin`: What the difference must exceed.
         counts = [self.documents(cell) for cell in (ours, theirs) if cell.records]
         n = min(map(sum, counts), default=0) or math.nan
         error, exact = math.sqrt(ours.variance + theirs.variance), (math.nan, math.nan)
@@ -252,18 +196,9 @@ def _mean(values: Sequence[CorrectDocuments]) -> CorrectDocuments:
 def judge(
     experiment: Experiment, cells: Sequence[Cell], results: Path | None = None
 ) -> list[ClaimResult]:
-    """Judge every claim of an experiment by its cells.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    cells
-        Its cells.
-    results
-        Folder with the runs of the other experiments that claims name. Without the folder, or
-        without runs in it, these experiments count as not run.
-    """
+    """Judge every claim of an experiment by its cells."""
+    # `results`: Folder with the runs of the other experiments that claims name. Without the folder,
+    # or without runs in it, these experiments count as not run.
 
     @cache
     def named(name: str) -> tuple[Experiment, Sequence[Cell]]:
@@ -286,10 +221,8 @@ def judge(
 def _judge(
     experiment: Experiment, cells: Sequence[Cell], claim: Claim, others: Others
 ) -> ClaimResult:
-    """Judge a claim.
-
-    For `some`, one significant comparison makes the claim hold. Otherwise one makes it fail.
-    """
+    """Judge a claim."""
+    # For `some`, one significant comparison makes the claim hold. Otherwise one makes it fail.
     matters = claim.matters_on(_compares_ratios(claim, experiment), experiment.spec.scale_max)
     predicate, competitors = claim.predicate, experiment.spec.competitors
     columns = {getattr(predicate, "column", "")}
@@ -333,10 +266,9 @@ def _judge(
 
 @dataclass(frozen=True)
 class _Decisions(Mapping[int | None, CorrectDocuments]):
-    """Which documents are right, by seed; unpacked when they are asked for, as they are large.
+    """Which documents are right, by seed; unpacked when they are asked for, as they are large."""
 
-    Of a rival's errors, a share may count as avoided.
-    """
+    # Of a rival's errors, a share may count as avoided.
 
     records: Mapping[int | None, Record]
     domain: str | None
@@ -356,22 +288,9 @@ class _Decisions(Mapping[int | None, CorrectDocuments]):
 def _rows(
     claim: Claim, file: Experiment, cells: Sequence[Cell], columns: Container[str], prefix: str
 ) -> list[ScaledRow]:
-    """Return the rows of an experiment that show the claim's measure.
-
-    Parameters
-    ----------
-    claim
-        The claim.
-    file
-        The claim's experiment, or another one whose rows are tested, too.
-    cells
-        The experiment's cells.
-    columns
-        Labels of the columns that are compared.
-    prefix
-        Start of the rows' labels; empty for the claim's experiment, of which `among` may select
-        rows.
-    """
+    """Return the rows of an experiment that show the claim's measure."""
+    # `prefix`: Start of the rows' labels; empty for the claim's experiment, of which `among` may
+    # select rows.
     measure, better = claim.measure or file.spec.metric, claim.better
     sign = -1 if measure in LOWER_IS_BETTER else 1
     ratio, scale_max = _compares_ratios(claim, file), file.spec.scale_max
@@ -467,11 +386,9 @@ def _margin(claim: Claim) -> float:
 
 
 def _least_favourable(row: ScaledRow, points: Sequence[Cell], within: float) -> tuple[Cell, Cell]:
-    """Return the pair of points, low and high, of a stable column with the smallest p against it.
-
-    It may differ from the pair of the lowest and the highest mean. Points without a spread over the
-    seeds are tested by the documents, as in `stats.one_sided_p`.
-    """
+    """Return the points, low and high, of a stable column with the smallest p against it."""
+    # It may differ from the pair of the lowest and the highest mean. Points without a spread over
+    # the seeds are tested by the documents, as in `stats.one_sided_p`.
     from scipy.special import ndtr, stdtr
 
     complete = [point for point in points if not point.reason] or points
@@ -608,10 +525,8 @@ def _better_text(predicate: Better, claim: Claim) -> str:
 
 
 def comparisons(experiment: Experiment, result: ClaimResult) -> list[tuple[str, ...]]:
-    """Return a line under HEADER for each comparison; margins are added back to differences.
-
-    For a column claimed to be stable, the line has the difference of the least favourable pair.
-    """
+    """Return a line under HEADER for each comparison; margins are added back to differences."""
+    # For a column claimed to be stable, the line has the difference of the least favourable pair.
     lines: list[tuple[str, ...]] = []
     text = partial(_difference_text, experiment, result.claim)
     for decision in result.decisions.itertuples():

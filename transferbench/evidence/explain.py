@@ -30,32 +30,10 @@ IN_WORDS = {
 def find(
     experiment: Experiment, cells: Sequence[Cell], row: str, column: str, x: float | None
 ) -> Cell:
-    """Return a cell of a table or a point of a figure by name.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    cells
-        Its cells.
-    row
-        Label of the row, or its task. Case, spaces and hyphens do not count.
-    column
-        Label of the column, or its model, in the same way.
-    x
-        Position on the x axis of a figure; None in a table. Of a curve over iterations, None is the
-        last point.
-
-    Returns
-    -------
-    Cell
-        The cell.
-
-    Raises
-    ------
-    UserError
-        If there is no such cell, or if only x tells which it is.
-    """
+    """Return a cell of a table or a point of a figure by name."""
+    # `row`: Label of the row, or its task. Case, spaces and hyphens do not count.
+    # `x`: Position on the x axis of a figure; None in a table. Of a curve over iterations, None is
+    # the last point.
     by_task, by_model = _other_names(experiment)
     row = _label("row", row, by_task, {cell.row for cell in cells})
     column = _label("column", column, by_model, {cell.column for cell in cells})
@@ -84,22 +62,7 @@ def _other_names(experiment: Experiment) -> tuple[dict[str, str], dict[str, str]
 def label_of_any(
     experiment: Experiment, cells: Sequence[Cell], name: str
 ) -> tuple[Literal["row", "column"], str]:
-    """Return whether a name is of a row or of a column, and its label.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    cells
-        Its cells.
-    name
-        As the row or the column of `find`.
-
-    Raises
-    ------
-    UserError
-        If it is of neither.
-    """
+    """Return whether a name is of a row or of a column, and its label."""
     by_task, by_model = _other_names(experiment)
     rows, columns = {cell.row for cell in cells}, {cell.column for cell in cells}
     with suppress(UserError):
@@ -126,24 +89,7 @@ def _label(what: str, name: str, others: Mapping[str, str], labels: Set[str]) ->
 def why(
     experiment: Experiment, cells: Sequence[Cell], cell: Cell, findings: Iterable[Finding]
 ) -> dict[str, str]:
-    """Return what may explain why a number differs from print.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    cells
-        All its cells.
-    cell
-        The cell of the number.
-    findings
-        What the digits of the printed table show.
-
-    Returns
-    -------
-    dict
-        Sentences by subject.
-    """
+    """Return what may explain why a number differs from print."""
     spec, task = experiment.spec, cell.records[0].run.task
     row, column = printed = printed_cell(experiment, cell)
     digits = [f for f in findings if f.column == column and row in f.rows]
@@ -171,15 +117,7 @@ def why(
 
 
 def printed_cell(experiment: Experiment, cell: Cell) -> tuple[str, str]:
-    """Return the row and the column of the printed table that a cell is, or is a reading of.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    cell
-        Its cell.
-    """
+    """Return the row and the column of the printed table that a cell is, or is a reading of."""
     row = experiment.spec.rows[cell.row].reading_of or cell.row
     return row, experiment.read_column(cell.column)
 
@@ -284,20 +222,9 @@ def reported(cell: Cell, name: Literal["data", "code", "versions"]) -> list[str]
 
 
 def since(cell: Cell, data: str) -> dict[str, str]:
-    """Return what has changed since the runs.
-
-    Parameters
-    ----------
-    cell
-        The cell of the runs.
-    data
-        Digest of the task built here, "" if it is not built.
-
-    Returns
-    -------
-    dict
-        Changes of data, code and versions; "" if unchanged.
-    """
+    """Return what has changed since the runs."""
+    # `data`: Digest of the task built here, "" if it is not built.
+    # Returns: Changes of data, code and versions; "" if unchanged.
     present_versions = worker.versions()
     then = [text.rpartition(" ") for text in cell.records[0].versions.split(", ")]
     changed = [
@@ -319,10 +246,8 @@ def since(cell: Cell, data: str) -> dict[str, str]:
 
 
 def command(runs: Iterable[Run]) -> str:
-    """Return the command line that performs these runs of one model and setting only.
-
-    It has a part for each task: the splits of one experiment are several.
-    """
+    """Return the command line that performs these runs of one model and setting only."""
+    # It has a part for each task: the splits of one experiment are several.
     return " && ".join(
         shlex.join(_command(task, [*of_task]))
         for task, of_task in groupby(runs, key=lambda run: str(run.task))

@@ -51,44 +51,20 @@ POINT_COLUMNS = ["row", "column", "x", "mean", "std", "runs", "published"]
 
 
 def points(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
-    """Return the points of a figure.
-
-    Parameters
-    ----------
-    experiment
-        The experiment, a figure.
-    cells
-        Its cells; those without a finished run are left out.
-
-    Returns
-    -------
-    DataFrame
-        With POINT_COLUMNS; x is NaN for a level line.
-    """
+    """Return the points of a figure."""
+    # `cells`: Its cells; those without a finished run are left out.
+    # Returns: With POINT_COLUMNS; x is NaN for a level line.
     levels = published_levels(experiment)
     frame = to_frame([cell for cell in cells if cell.runs])
     return frame.assign(published=frame["row"].map(levels).astype(float))[POINT_COLUMNS]
 
 
 def growth(experiment: Experiment, points: pd.DataFrame) -> dict[str, tuple[float, float]]:
-    """Return exponents of growth.
-
-    The value is taken to grow like x to that power. Only figures of costs with logarithmic axes
-    have exponents, and there only columns with three points or more.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    points
-        Its points, see `points`.
-
-    Returns
-    -------
-    dict
-        Two exponents by column: the slope of a straight line fitted to the logarithms by least
-        squares, and the slope between the last two points.
-    """
+    """Return exponents of growth."""
+    # The value is taken to grow like x to that power. Only figures of costs with logarithmic axes
+    # have exponents, and there only columns with three points or more.
+    # Returns: Two exponents by column: the slope of a straight line fitted to the logarithms by
+    # least squares, and the slope between the last two points.
     figure = experiment.spec.figure
     if not (figure and figure.rows and figure.log and experiment.spec.metric in COSTS):
         return {}
@@ -112,27 +88,7 @@ def published_levels(experiment: Experiment) -> dict[str, float]:
 
 
 def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:
-    """Draw figure.svg: a panel for each row, a line for each column.
-
-    Parameters
-    ----------
-    experiment
-        The experiment, a figure.
-    points
-        Its points, see `points`.
-    folder
-        Where to write the file.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Raises
-    ------
-    UserError
-        If the file cannot be written.
-    """
+    """Draw figure.svg: a panel for each row, a line for each column."""
     spec, figure = experiment.spec, experiment.spec.figure
     assert figure is not None
     rows = [""] if figure.rows else list(spec.rows)
@@ -183,10 +139,8 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:
 
 
 def shares_scale(figure: Figure) -> bool:
-    """Return True if all panels of a figure have one scale of values.
-
-    Objectives differ by orders of magnitude, and have scales of their own.
-    """
+    """Return True if all panels of a figure have one scale of values."""
+    # Objectives differ by orders of magnitude, and have scales of their own.
     return not figure.objective
 
 
@@ -242,13 +196,7 @@ def _ticks(figure: Figure, ax: Axes, x: Iterable[float], most: int) -> None:
 
 @contextmanager
 def style(name: str) -> Iterator[None]:
-    """Set the style of pictures in a block.
-
-    Parameters
-    ----------
-    name
-        Seed of the identifiers in an SVG file, which makes them reproducible.
-    """
+    """Set the style of pictures in a block."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -274,27 +222,8 @@ def style(name: str) -> Iterator[None]:
 
 
 def save(drawing: Drawing, path: Path) -> Path:
-    """Write a picture as SVG with colours for light and dark pages, and close it.
-
-    The same drawing gives the same bytes.
-
-    Parameters
-    ----------
-    drawing
-        The picture.
-    path
-        The file.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Raises
-    ------
-    UserError
-        If the file cannot be written.
-    """
+    """Write a picture as SVG with colours for light and dark pages, and close it."""
+    # The same drawing gives the same bytes.
     write_text(path, to_svg(drawing))
     return path
 
@@ -334,10 +263,8 @@ def _rounded(attribute: re.Match[str]) -> str:
 
 
 def apart(ends: Sequence[float], gap: float) -> list[float]:
-    """Return places near `ends`, in their order, that are at least `gap` apart.
-
-    Neighbours that are too close move apart by the same distance, again and again.
-    """
+    """Return places near `ends`, in their order, that are at least `gap` apart."""
+    # Neighbours that are too close move apart by the same distance, again and again.
     order = sorted(range(len(ends)), key=ends.__getitem__)
     places = [ends[i] for i in order]
     for _ in range(200):

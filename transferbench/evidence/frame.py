@@ -50,68 +50,47 @@ class Observation(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """A cell of a table or a point of a figure: ours, the published value and the verdict.
+    """A cell of a table or a point of a figure: ours, the published value and the verdict."""
 
-    Values are in the table's unit, NaN if there is none.
+    # Values are in the table's unit, NaN if there is none.
 
-    Parameters
-    ----------
-    row, column, x
-        Where it is; x is NaN in a table and for level lines.
-    metric
-        The measure.
-    setting
-        NAME=VALUE of the column's grid; empty without a grid.
-    mean, std
-        Mean and standard deviation over the seeds.
-    runs, planned
-        Number of finished and of all runs.
-    published, published_std
-        Mean and standard deviation that the paper prints.
-    tolerance
-        Largest difference that counts as within; NaN in a figure.
-    error
-        Standard error of the mean over the seeds; 0 for a deterministic method, NaN for a single
-        run of a random one.
-    published_error
-        Standard error of the published value; 0 without a printed deviation.
-    published_dof
-        Its degrees of freedom; infinite if the number of repeats is not stated.
-    reason
-        Why too few runs finished.
-    by_seed
-        Mean over the domains by repeat, which is the seed, None if the method takes none, or the
-        split.
-    variance
-        Variance of the mean that the choice of documents causes; see `_variance`.
-    right
-        Which documents are right, by seed; only `claims` sets it.
-    records
-        Records of the runs, one for each repeat; empty for an average.
-    repeats
-        The repeat of each record: its seed or its split, see `plan.runs`.
-    """
-
+    #: `row`, `column`, `x`: Where it is; x is NaN in a table and for level lines.
     row: str
     column: str
     x: float = math.nan
     metric: str
+    #: NAME=VALUE of the column's grid; empty without a grid.
     setting: str = ""
+    #: `mean`, `std`: Mean and standard deviation over the seeds.
     mean: float = math.nan
     std: float = math.nan
+    #: `runs`, `planned`: Number of finished and of all runs.
     runs: int = 0
     planned: int = 0
+    #: `published`, `published_std`: Mean and standard deviation that the paper prints.
     published: float = math.nan
     published_std: float = math.nan
+    #: Largest difference that counts as within; NaN in a figure.
     tolerance: float = math.nan
+    #: Standard error of the mean over the seeds; 0 for a deterministic method, NaN for a single run
+    #: of a random one.
     error: float = math.nan
+    #: Standard error of the published value; 0 without a printed deviation.
     published_error: float = 0.0
+    #: Its degrees of freedom; infinite if the number of repeats is not stated.
     published_dof: float = math.inf
+    #: Why too few runs finished.
     reason: str = ""
+    #: Mean over the domains by repeat, which is the seed, None if the method takes none, or the
+    #: split.
     by_seed: Mapping[int | None, float] = field(default_factory=dict)
+    #: Variance of the mean that the choice of documents causes; see `_variance`.
     variance: float = math.nan
+    #: Which documents are right, by seed; only `claims` sets it.
     right: Mapping[int | None, CorrectDocuments] = field(default_factory=dict)
+    #: Records of the runs, one for each repeat; empty for an average.
     records: tuple[Record, ...] = ()
+    #: The repeat of each record: its seed or its split, see `plan.runs`.
     repeats: tuple[int | None, ...] = ()
 
     @property
@@ -126,12 +105,10 @@ class Cell:
 
     @property
     def verdict(self) -> str:
-        """The verdict, a key of `page.MARKS`; empty without a published value or a tolerance.
-
-        It is within if the difference is at most the tolerance, close if it is at most 2 standard
-        errors of both sides, and else better or worse, by the direction of the measure. It is
-        unavailable if too few runs finished.
-        """
+        """The verdict, a key of `page.MARKS`; empty without a published value or a tolerance."""
+        # It is within if the difference is at most the tolerance, close if it is at most 2 standard
+        # errors of both sides, and else better or worse, by the direction of the measure. It is
+        # unavailable if too few runs finished.
         if self.reason or math.isnan(self.difference + self.tolerance):
             return "unavailable" if self.reason else ""
         # The difference of decimal fractions may exceed an equal tolerance in the last bit.
@@ -145,10 +122,8 @@ class Cell:
 
     @property
     def margin(self) -> float:
-        """Half the width of the 90 per cent interval of the difference; see `stats`.
-
-        It is 0 if neither side has an error, and NaN for a single run of a random method.
-        """
+        """Half the width of the 90 per cent interval of the difference; see `stats`."""
+        # It is 0 if neither side has an error, and NaN for a single run of a random method.
         both = self.error, self.runs - 1, self.published_error, self.published_dof
         return float(stats.difference_margin(*both))
 
@@ -167,21 +142,13 @@ def no_runs(results: Path) -> UserError:
 
 
 def read_cells(experiment: Experiment, folder: Path) -> list[Cell]:
-    """Return the cells of the folder's runs.
-
-    Raises
-    ------
-    UserError
-        If the runs are missing or damaged.
-    """
+    """Return the cells of the folder's runs."""
     return summarise(experiment, observations(experiment, store.read(folder / store.NAME)))
 
 
 def table_columns(experiment: Experiment) -> list[tuple[str, str, str]]:
-    """Return the table's columns: label, column of the experiment, measure that chooses or "".
-
-    A column of the experiment has one column in the table for each measure that chooses.
-    """
+    """Return the table's columns: label, column of the experiment, measure that chooses or ""."""
+    # A column of the experiment has one column in the table for each measure that chooses.
     columns = []
     for name, column in experiment.spec.columns.items():
         for i, choose in enumerate(column.choose or ("",)):
@@ -196,17 +163,10 @@ def parameter(value: Any) -> str:
 
 
 def observations(experiment: Experiment, records: Records) -> list[Observation]:
-    """Return the observations of the planned runs of an experiment.
-
-    Records of other runs are left out; a planned run without a record has the status "missing". A
-    record of other data or code than the newest is outdated, see `policy.with_outdated`; with it
-    the whole grid is from which a setting is chosen.
-
-    Raises
-    ------
-    UserError
-        If a run was not scored on the domain that its row shows.
-    """
+    """Return the observations of the planned runs of an experiment."""
+    # Records of other runs are left out; a planned run without a record has the status "missing". A
+    # record of other data or code than the newest is outdated, see `policy.with_outdated`; with it
+    # the whole grid is from which a setting is chosen.
     lines, planned = [], list(experiment.runs())
     shown_as: dict[str, list[tuple[str, str]]] = {}
     for label, name, choose in table_columns(experiment):
@@ -258,12 +218,10 @@ def _outdated(record: Record, reason: str) -> Record:
 
 
 def _chosen(records: Sequence[Record], choose: str) -> str:
-    """Return the parameters that the table shows: the best setting of a grid.
-
-    The best setting has the highest mean of the choosing measure over all domains and seeds (the
-    lowest, if lower is better). A setting with an unfinished run is not chosen; if none is left,
-    the first of the grid is.
-    """
+    """Return the parameters that the table shows: the best setting of a grid."""
+    # The best setting has the highest mean of the choosing measure over all domains and seeds (the
+    # lowest, if lower is better). A setting with an unfinished run is not chosen; if none is left,
+    # the first of the grid is.
     values: dict[str, list[float]] = {}
     for record in records:
         scores = [_measured(record, domain, choose) for domain in record.metrics]
@@ -334,19 +292,8 @@ def summarise(experiment: Experiment, observed: Sequence[Observation]) -> list[C
 def _cell(
     experiment: Experiment, group: Sequence[Observation], x: float | None, points: list[Observation]
 ) -> Cell:
-    """Return the cell of a row and a column, or the point of a figure.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    group
-        All observations of the cell or, in a figure with curves, of all its points.
-    x
-        The x of the point; None in a table.
-    points
-        Those of the group that have a value here.
-    """
+    """Return the cell of a row and a column, or the point of a figure."""
+    # `x`: The x of the point; None in a table.
     row, column = group[0].row, group[0].column
     records = {observation.repeat: observation.record for observation in group}
     scored: dict[int | None, list[Observation]] = {}
@@ -393,14 +340,12 @@ def _cell(
 
 
 def _variance(experiment: Experiment, observation: Observation) -> float:
-    """Return the binomial variance of an accuracy that the choice of documents causes.
-
-    An accuracy a is the mean over n scored documents of values from 0 to 1. Such a value has a
-    variance of at most a (1 - a), which it reaches if it is 0 or 1 (wrong or right), so that of the
-    mean is at most a (1 - a) / n. Squared errors of two more documents are added, as in
-    `stats.paired_error`: it is not 0 if all documents are right. NaN for other measures, and if n
-    is not known.
-    """
+    """Return the binomial variance of an accuracy that the choice of documents causes."""
+    # An accuracy a is the mean over n scored documents of values from 0 to 1. Such a value has a
+    # variance of at most a (1 - a), which it reaches if it is 0 or 1 (wrong or right), so that of
+    # the mean is at most a (1 - a) / n. Squared errors of two more documents are added, as in
+    # `stats.paired_error`: it is not 0 if all documents are right. NaN for other measures, and if n
+    # is not known.
     documents = observation.record.documents.get(observation.domain)
     if observation.measure != "accuracy" or not documents:
         return math.nan
@@ -438,10 +383,8 @@ def to_observations_frame(experiment: Experiment, observed: Sequence[Observation
 
 
 def identical_columns(experiment: Experiment, cells: Sequence[Cell]) -> list[list[str]]:
-    """Return groups of columns that have the same value on every row, x and seed, except costs.
-
-    Columns without runs are in no group.
-    """
+    """Return groups of columns that have the same value on every row, x and seed, except costs."""
+    # Columns without runs are in no group.
     columns: dict[str, dict[tuple[str, str], tuple[Any, ...]]] = {}
     for cell in cells:
         if cell.column in experiment.spec.columns and cell.metric not in COSTS:

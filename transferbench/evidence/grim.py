@@ -56,15 +56,7 @@ def printed_shares(documents: int, decimals: int) -> tuple[float, float]:
 
 
 def p_of_fits(fits: int, shares: Sequence[float]) -> float:
-    """Return the probability that `fits` or more of independent events occur.
-
-    Parameters
-    ----------
-    fits
-        Number of events.
-    shares
-        Probability of each event.
-    """
+    """Return the probability that `fits` or more of independent events occur."""
 
     def numbers(first: int, last: int) -> np.ndarray:
         """Return the probability of each number of events among some, half by half."""
@@ -77,17 +69,8 @@ def p_of_fits(fits: int, shares: Sequence[float]) -> float:
 
 
 def correct(documents: int, units: int, decimals: int) -> range:
-    """Return every k whose share k/documents is printed as a value; halves are rounded either way.
-
-    Parameters
-    ----------
-    documents
-        The number n of documents; of r runs together n·r.
-    units
-        The value in units of its last decimal.
-    decimals
-        Decimals of the value as a fraction.
-    """
+    """Return every k whose share k/documents is printed as a value; halves round either way."""
+    # `documents`: The number n of documents; of r runs together n·r.
     scale = 10**decimals
     first = -((documents - 2 * units * documents) // (2 * scale))
     last = (2 * units * documents + documents) // (2 * scale)
@@ -116,17 +99,11 @@ def nearest(documents: int, units: int, decimals: int) -> list[int]:
 
 @dataclass(frozen=True)
 class DeviationFit:
-    """A printed deviation, compared with those that its mean allows.
+    """A printed deviation, compared with those that its mean allows."""
 
-    Parameters
-    ----------
-    verdict
-        "possible" if some whole numbers give both; also if too many could to search for them.
-    low, high
-        Smallest and largest deviation that the mean allows, over r - 1, as fractions.
-    """
-
+    #: "possible" if some whole numbers give both; also if too many could to search for them.
     verdict: DeviationVerdict
+    #: `low`, `high`: Smallest and largest deviation that the mean allows, over r - 1, as fractions.
     low: float = math.nan
     high: float = math.nan
 
@@ -134,22 +111,11 @@ class DeviationFit:
 def fit_deviation(
     documents: int, runs: int, mean: tuple[int, int], deviation: tuple[int, int]
 ) -> DeviationFit:
-    """Return whether r runs on n documents can have a printed mean and standard deviation.
-
-    With K and S, the sums of the correct documents and of their squares, the deviation is
-    sqrt((S - K²/r) / (r - 1)) / n, or the same over r. Both are tried, and every K that the mean
-    allows. What is impossible is so for sure. What is possible is so for sure for two runs, and
-    where MAX_SQUARES and the like allow a search.
-
-    Parameters
-    ----------
-    documents
-        The number n of documents, the same in each run.
-    runs
-        The number r of runs.
-    mean, deviation
-        Units of the last decimal, and decimals of the fraction.
-    """
+    """Return whether r runs on n documents can have a printed mean and standard deviation."""
+    # With K and S, the sums of the correct documents and of their squares, the deviation is sqrt((S
+    # - K²/r) / (r - 1)) / n, or the same over r. Both are tried, and every K that the mean allows.
+    # What is impossible is so for sure. What is possible is so for sure for two runs, and where
+    # MAX_SQUARES and the like allow a search.
     n, r = documents, runs
     totals = correct(n * r, *mean)
     if r == 1 or not totals:

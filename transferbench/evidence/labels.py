@@ -25,35 +25,19 @@ NUMBERS = ["accuracy", "expected", "covered"]
 
 
 def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
-    """Return the accuracy for each row, method and number of labels.
-
-    Parameters
-    ----------
-    experiment
-        An experiment with the key `by_labels`.
-    cells
-        Its cells. A row is left out, for a number of labels, unless all methods have finished runs
-        with it.
-
-    Returns
-    -------
-    DataFrame
-        A line for each row, number of labels and method, with these columns. Values are means over
-        the draws of a sample, in per cent with four digits.
-
-        - task, corpus, and a column for each variant.
-        - labels: number of labelled documents, 0 for a method without any.
-        - method, draws: the method, and the number of draws.
-        - accuracy: on the documents of the target that are not labelled.
-        - expected: the accuracy that the labelled documents lead to expect, by folds; of methods
-          that say so.
-        - covered: share of the draws whose 95 per cent interval contains the accuracy.
-
-    Raises
-    ------
-    UserError
-        If a run was scored on several targets: a task draws a sample of each.
-    """
+    """Return the accuracy for each row, method and number of labels."""
+    # `cells`: A row is left out, for a number of labels, unless all methods have finished runs with
+    # it.
+    # Returns: A line for each row, number of labels and method, with these columns. Values are
+    # means over the draws of a sample, in per cent with four digits.
+    # - task, corpus, and a column for each variant.
+    # - labels: number of labelled documents, 0 for a method without any.
+    # - method, draws: the method, and the number of draws.
+    # - accuracy: on the documents of the target that are not labelled.
+    # - expected: the accuracy that the labelled documents lead to expect, by folds; of methods that
+    #   say so.
+    # - covered: share of the draws whose 95 per cent interval contains the accuracy.
+    # Raises UserError: if a run was scored on several targets: a task draws a sample of each.
     spec = experiment.spec
     methods = _methods(experiment)
     runs: dict[tuple[str, int, str], list[dict[str, float]]] = {}
@@ -109,19 +93,7 @@ def rivals(experiment: Experiment) -> list[str]:
 
 
 def differences(experiment: Experiment, table: pd.DataFrame, m: int, rival: str) -> pd.DataFrame:
-    """Return task, corpus, variants and the `difference` of the judged method to a rival.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    table
-        The lines of `summary`.
-    m
-        Number of labels.
-    rival
-        Name of the rival.
-    """
+    """Return task, corpus, variants and the `difference` of the judged method to a rival."""
     keys = ["task", "corpus", *experiment.spec.variants]
     part = table[table["labels"] == m]
     pairs = part.pivot(index=keys, columns="method", values="accuracy").reset_index()
@@ -132,15 +104,7 @@ def differences(experiment: Experiment, table: pd.DataFrame, m: int, rival: str)
 
 
 def accuracies(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[str]]:
-    """Yield the heads of a table, then a row for each method: the accuracy by number of labels.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    table
-        The lines of `summary`.
-    """
+    """Yield the heads of a table, then a row for each method: the accuracy by number of labels."""
     by_number = {m: table[table["labels"] == m] for m in numbers(experiment)}
     yield ["method", *(f"{_count(m)} ({p['task'].nunique()} tasks)" for m, p in by_number.items())]
     for method in dict.fromkeys(table["method"]):
@@ -152,17 +116,8 @@ def accuracies(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[str
 
 
 def advantages(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[str]]:
-    """Yield the heads of a table, then a row for each rival: the judged method's accuracy above it.
-
-    Each cell has the mean over the corpora, its interval, and the least value of a task.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    table
-        The lines of `summary`.
-    """
+    """Yield the heads of a table, then for each rival the judged method's accuracy above it."""
+    # Each cell has the mean over the corpora, its interval, and the least value of a task.
     sizes = [m for m in numbers(experiment) if m]
     yield [f"{experiment.spec.by_labels} less", *map(_count, sizes)]
     for rival in rivals(experiment):
@@ -173,17 +128,8 @@ def advantages(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[str
 
 
 def parts(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[str]]:
-    """Yield the heads of a table, then a row for each combination of variants and each corpus.
-
-    Cells are as in `advantages`, of the first rival.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    table
-        The lines of `summary`.
-    """
+    """Yield the heads of a table, then a row for each combination of variants and each corpus."""
+    # Cells are as in `advantages`, of the first rival.
     sizes = [m for m in numbers(experiment) if m]
     yield ["tasks", *map(_count, sizes)]
     by_number = [differences(experiment, table, m, rivals(experiment)[0]) for m in sizes]
@@ -216,15 +162,7 @@ def _mean(lines: pd.DataFrame, column: str, sign: str = "") -> str:
 
 
 def reliability(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[str]]:
-    """Yield the heads of a table by number of labels, then how true the expected accuracy is.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    table
-        The lines of `summary`.
-    """
+    """Yield the heads of a table by number of labels, then how true the expected accuracy is."""
     judged = table[(table["method"] == experiment.spec.by_labels) & (table["labels"] > 0)]
     groups = dict(tuple(judged.groupby("labels")))
     yield ["accuracy to expect", *map(_count, groups)]
@@ -239,21 +177,9 @@ def _count(m: int) -> str:
 
 
 def curves(experiment: Experiment, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the points of a picture of the accuracy over the number of labels.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    table
-        The lines of `summary`.
-
-    Returns
-    -------
-    DataFrame
-        Columns method, labels, mean, low and high (the 95 per cent interval over the corpora), and
-        tasks. All points are of the same tasks: those with every number of labels.
-    """
+    """Return the points of a picture of the accuracy over the number of labels."""
+    # Returns: Columns method, labels, mean, low and high (the 95 per cent interval over the
+    # corpora), and tasks. All points are of the same tasks: those with every number of labels.
     of_task = table.groupby("task")["labels"].nunique()
     full = of_task.index[of_task == len(numbers(experiment))]
     lines = []
@@ -274,27 +200,8 @@ def side_by_side(points: pd.DataFrame) -> pd.Series:
 
 
 def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> list[Path]:
-    """Draw PICTURE, the accuracy over the number of labels.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    points
-        See `curves`; without any, nothing is drawn.
-    folder
-        Where to write the file.
-
-    Returns
-    -------
-    list of Path
-        The file.
-
-    Raises
-    ------
-    UserError
-        If the file cannot be written.
-    """
+    """Draw PICTURE, the accuracy over the number of labels."""
+    # `points`: See `curves`; without any, nothing is drawn.
     if points.empty:
         return []
     with figures.style(experiment.name):

@@ -44,29 +44,18 @@ LATEX = str.maketrans(
 
 @dataclass(frozen=True)
 class Value:
-    """A number in a table; `str` gives its text.
+    """A number in a table; `str` gives its text."""
 
-    Parameters
-    ----------
-    text
-        The number, or why there is none.
-    detail
-        Its deviation or interval.
-    published
-        The number that a paper prints.
-    verdict
-        Verdict on the number beside the published one, a key of MARKS.
-    cell
-        The cell of the number, if it has runs.
-    address
-        Target of a link, relative to the Markdown file.
-    """
-
+    #: The number, or why there is none.
     text: str = ""
     detail: str = ""
+    #: The number that a paper prints.
     published: str = ""
+    #: Verdict on the number beside the published one, a key of MARKS.
     verdict: str = ""
+    #: The cell of the number, if it has runs.
     cell: Cell | None = None
+    #: Target of a link, relative to the Markdown file.
     address: str = ""
 
     def __str__(self) -> str:
@@ -83,31 +72,20 @@ TableRow = Sequence[str | Value]
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
-
-    Parameters
-    ----------
-    label
-        What it shows.
-    heads
-        Heads of the labels and of each column.
-    rows
-        Its rows.
-    foot
-        Rows of averages.
-    wide
-        True for the values of an experiment, False for a table of other numbers.
-    """
+    """A table."""
 
     label: str
+    #: Heads of the labels and of each column.
     heads: Sequence[str]
     rows: Sequence[TableRow]
     foot: Sequence[TableRow] = ()
+    #: True for the values of an experiment, False for a table of other numbers.
     wide: bool = False
 
     @cached_property
     def numeric(self) -> list[bool]:
-        """True for each column of numbers; they are aligned on the right. Never the first one."""
+        """True for each column of numbers; they are aligned on the right."""
+        # Never the first one.
         columns = list(zip(self.heads, *self.rows, *self.foot, strict=True))
         return [False, *(all(map(_is_number, cells)) for _, *cells in columns[1:])]
 
@@ -143,24 +121,14 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page.
-
-    Parameters
-    ----------
-    title
-        Its title.
-    blocks
-        Its content.
-    outcome, origin
-        Outcome and origin of the claim that it is about.
-    folded
-        True if a browser shows only the title until the reader opens the part.
-    """
+    """A part of a page."""
 
     title: str
     blocks: Sequence["Block"]
+    #: `outcome`, `origin`: Outcome and origin of the claim that it is about.
     outcome: str = ""
     origin: str = ""
+    #: True if a browser shows only the title until the reader opens the part.
     folded: bool = False
 
 
@@ -170,23 +138,12 @@ Block = str | list[str] | Picture | Section | Table
 
 @dataclass(frozen=True)
 class Page:
-    """A page.
-
-    Parameters
-    ----------
-    name
-        Name of its experiment.
-    title
-        Its title.
-    blocks
-        Its content.
-    links
-        Addresses by text, relative to its Markdown file.
-    """
+    """A page."""
 
     name: str
     title: str
     blocks: Sequence[Block]
+    #: Addresses by text, relative to its Markdown file.
     links: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -255,10 +212,8 @@ def _cell(value: str | Value) -> str:
 
 
 def _text(value: str | Value) -> str:
-    """Return a value in Markdown, whose only links and pictures are our own, without HTML.
-
-    Labels and sentences may be from a file that someone else wrote.
-    """
+    """Return a value in Markdown, whose only links and pictures are our own, without HTML."""
+    # Labels and sentences may be from a file that someone else wrote.
     text = str(value).replace("\\", "\\\\").replace("<", "&lt;")
     if isinstance(value, Value):
         return f"[{text}]({value.address})" if value.address else text
@@ -267,12 +222,9 @@ def _text(value: str | Value) -> str:
 
 
 def latex(table: Table) -> str:
-    """Return a table as a LaTeX tabular, for the packages booktabs and amssymb.
-
-    A comment before it has the table's label.
-    pdflatex accepts it: signs become commands of LaTeX, and ± and marks are mathematics. Letters
-    with accents stay as they are.
-    """
+    """Return a table as a LaTeX tabular, for the packages booktabs and amssymb."""
+    # A comment before it has the table's label. pdflatex accepts it: signs become commands of
+    # LaTeX, and ± and marks are mathematics. Letters with accents stay as they are.
     heads, *rows = table.texts()
     form = f"l{'r' * (len(heads) - 1)}"
     frame = pd.DataFrame(rows, columns=heads).map(latex_text)

@@ -46,51 +46,23 @@ STATISTICS = "data-statistics"
 
 @dataclass(frozen=True)
 class Evidence:
-    """An experiment and what its cells show.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    cells
-        Its cells.
-    cells_and_averages
-        Cells and averages of the table; empty for a figure.
-    points
-        Points of the figure, see `figures.points`; empty for a table.
-    results
-        Results of the claims.
-    board
-        The board; None if the experiment has none.
-    """
+    """An experiment and what its cells show."""
 
     experiment: Experiment
     cells: Sequence[Cell]
+    #: Cells and averages of the table; empty for a figure.
     cells_and_averages: Sequence[Cell]
+    #: Points of the figure, see `figures.points`; empty for a table.
     points: pd.DataFrame
     results: Sequence[claims.ClaimResult]
+    #: The board; None if the experiment has none.
     board: Board | None
 
     @classmethod
     def from_cells(
         cls, experiment: Experiment, cells: Sequence[Cell], results: Path | None = None
     ) -> Self:
-        """Return what the cells show.
-
-        Parameters
-        ----------
-        experiment
-            The experiment.
-        cells
-            Its cells.
-        results
-            Folder of results, see `claims.judge`.
-
-        Returns
-        -------
-        Evidence
-            The cells with averages, points, results of claims and board.
-        """
+        """Return what the cells show."""
         figure = experiment.spec.figure
         return cls(
             experiment,
@@ -103,13 +75,7 @@ class Evidence:
 
     @classmethod
     def read(cls, experiment: Experiment, folder: Path) -> Self:
-        """Return what the runs of a folder show.
-
-        Raises
-        ------
-        UserError
-            If the runs cannot be read.
-        """
+        """Return what the runs of a folder show."""
         return cls.from_records(experiment, store.read(folder / store.NAME), folder.parent)
 
     @classmethod
@@ -205,16 +171,9 @@ class Evidence:
         return texts | {f"{name}.md": markdown(page) for name, page in self.pages().items()}
 
     def main_text(self, form: str, *, ours_only: bool = False) -> str:
-        """Return the tables, or the points of the figure, as "markdown", "csv" or "latex".
-
-        Parameters
-        ----------
-        form
-            The form.
-        ours_only
-            True for cells of a LaTeX table with our mean and deviation only, without the published
-            value and its verdict.
-        """
+        """Return the tables, or the points of the figure, as "markdown", "csv" or "latex"."""
+        # `ours_only`: True for cells of a LaTeX table with our mean and deviation only, without the
+        # published value and its verdict.
         name, page = next(iter(self.pages().items()))
         if form == "csv":
             return to_csv(self.frames()[name])
@@ -224,18 +183,7 @@ class Evidence:
         return "\n".join(map(latex, shown))
 
     def write(self, folder: Path) -> list[Path]:
-        """Write the pages and pictures to the folder of the runs.
-
-        Returns
-        -------
-        list of Path
-            The files.
-
-        Raises
-        ------
-        UserError
-            If a file cannot be written.
-        """
+        """Write the pages and pictures to the folder of the runs."""
         paths = write_files(folder, self.texts())
         if self.board:
             paths.append(boards.draw(self.board, folder.parent / boards.FOLDER))
@@ -437,26 +385,8 @@ def write_pages(
     records: Records,
     kept: dict[str, Evidence] | None = None,
 ) -> list[Path]:
-    """Write the pages and pictures of an experiment from its records; return their paths.
-
-    A warning names cells with runs of other data or code than the newest.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    folder
-        Where to write.
-    records
-        Records of its runs.
-    kept
-        What the records show is added to it, under the name of the experiment.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be written.
-    """
+    """Write the pages and pictures of an experiment from its records; return their paths."""
+    # A warning names cells with runs of other data or code than the newest.
     evidence = Evidence.from_records(experiment, records, folder.parent)
     for sentence in evidence.outdated:
         warnings.warn(f"{experiment.name}: {sentence}", stacklevel=2)

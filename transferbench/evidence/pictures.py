@@ -55,21 +55,9 @@ COLUMNS = [
 
 
 def compared(experiment: Experiment, cells: Iterable[Cell]) -> pd.DataFrame:
-    """Return the printed numbers that have a value of ours.
-
-    Parameters
-    ----------
-    experiment
-        A table.
-    cells
-        Cells with a printed number, as written, see `tables.judged`.
-
-    Returns
-    -------
-    DataFrame
-        With COLUMNS, in the table's unit. Points are per cent, above 0 if ours is better. Result is
-        a key of LOOKS.
-    """
+    """Return the printed numbers that have a value of ours."""
+    # Returns: With COLUMNS, in the table's unit. Points are per cent, above 0 if ours is better.
+    # Result is a key of LOOKS.
     lines = []
     for cell in cells:
         if not cell.equivalence:
@@ -119,13 +107,7 @@ def shape(table: pd.DataFrame) -> tuple[list[str], list[str]]:
 
 
 def scatter(papers: Mapping[str, pd.DataFrame]) -> str:
-    """Return an SVG text of panels: ours over the printed number in per cent.
-
-    Parameters
-    ----------
-    papers
-        The printed numbers, see `as_percent`, by title of the panel.
-    """
+    """Return an SVG text of panels: ours over the printed number in per cent."""
     with figures.style("papers"):
         import matplotlib.pyplot as plt
 
@@ -169,27 +151,8 @@ def scatter(papers: Mapping[str, pd.DataFrame]) -> str:
 
 
 def draw(experiment: Experiment, frame: pd.DataFrame, folder: Path) -> list[Path]:
-    """Draw DIFFERENCES and PAIRS of a table.
-
-    Parameters
-    ----------
-    experiment
-        The table.
-    frame
-        Its printed numbers, see `compared`; without any, nothing is drawn.
-    folder
-        Where to write the files.
-
-    Returns
-    -------
-    list of Path
-        The files.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be written.
-    """
+    """Draw DIFFERENCES and PAIRS of a table."""
+    # `frame`: Its printed numbers, see `compared`; without any, nothing is drawn.
     if frame.empty:
         return []
     with figures.style(experiment.name):

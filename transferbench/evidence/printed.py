@@ -34,33 +34,21 @@ OF_DEVIATIONS = re.compile(r"(.+?)(?:\s*±|[ _]std|[ _]sd)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class PrintedColumn:
-    """Printed accuracies of one method.
-
-    Parameters
-    ----------
-    name
-        Name of the method.
-    values
-        The accuracies by row, as fractions.
-    decimals
-        Number of decimals of the fractions.
-    deviations
-        Rows that have a printed standard deviation above 0.
-    fixed
-        True for a method that gives the same result in every run.
-    digits
-        Number of decimals of the fractions by row, where it differs.
-    spreads
-        Printed standard deviations by row, as units of their last decimal and decimals of the
-        fraction.
-    """
+    """Printed accuracies of one method."""
 
     name: str
+    #: The accuracies by row, as fractions.
     values: Mapping[str, float]
+    #: Number of decimals of the fractions.
     decimals: int = 4
+    #: Rows that have a printed standard deviation above 0.
     deviations: frozenset[str] = frozenset()
+    #: True for a method that gives the same result in every run.
     fixed: bool = False
+    #: Number of decimals of the fractions by row, where it differs.
     digits: Mapping[str, int] = field(default_factory=dict)
+    #: Printed standard deviations by row, as units of their last decimal and decimals of the
+    #: fraction.
     spreads: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def without(self, rows: Container[str]) -> Self:
@@ -76,37 +64,22 @@ class PrintedColumn:
 
 @dataclass(frozen=True)
 class PrintedTable:
-    """A table of another paper.
-
-    Parameters
-    ----------
-    columns
-        Its columns.
-    documents
-        The stated number of scored documents by row.
-    runs
-        The stated number of runs that each value is the mean of, by row; rows without are left out.
-    """
+    """A table of another paper."""
 
     columns: list[PrintedColumn]
+    #: The stated number of scored documents by row.
     documents: Mapping[str, int]
+    #: The stated number of runs that each value is the mean of, by row; rows without are left out.
     runs: Mapping[str, int]
 
 
 def read_printed(path: Path) -> PrintedTable:
-    """Return a user's table.
-
-    The first line has the names row, documents and perhaps runs, and then those of the methods. A
-    column NAME ± (or std, sd) has deviations of the column NAME. Numbers are per cent as printed:
-    a comma may be decimal, deviations may follow after ± or in brackets, and cells may be empty or
-    have a dash. Numbers of documents may have separators of thousands, if they are not the decimal
-    sign of the file.
-
-    Raises
-    ------
-    UserError
-        If the table has another form; with the line.
-    """
+    """Return a user's table."""
+    # The first line has the names row, documents and perhaps runs, and then those of the methods. A
+    # column NAME ± (or std, sd) has deviations of the column NAME. Numbers are per cent as printed:
+    # a comma may be decimal, deviations may follow after ± or in brackets, and cells may be empty
+    # or have a dash. Numbers of documents may have separators of thousands, if they are not the
+    # decimal sign of the file.
     check_files([path], MAX_BYTES, "printed accuracies")
     header, rows = read_table(path)
     names = [name.strip() for name in header]

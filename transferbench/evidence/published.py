@@ -11,31 +11,18 @@ from transferbench.runs.record import Record
 
 @dataclass(frozen=True)
 class Published:
-    """A published value.
+    """A published value."""
 
-    Parameters
-    ----------
-    experiment, row
-        Experiment and row that show the value: the published table, or a control of it.
-    value
-        The value, in per cent.
-    """
-
+    #: `experiment`, `row`: Experiment and row that show the value: the published table, or a
+    #: control of it.
     experiment: Experiment
     row: str
+    #: The value, in per cent.
     value: float
 
 
 def find(record: Record, domain: str, measure: str) -> Published | None:
-    """Return the value that a paper prints for a run, None if it prints none.
-
-    Parameters
-    ----------
-    record
-        The run: its task, model and parameters.
-    domain, measure
-        A domain of the record, and a measure of it.
-    """
+    """Return the value that a paper prints for a run, None if it prints none."""
     domains = [domain, *([None] if len(record.metrics) == 1 else [])]
     ours = record.task, record.model, record.params
     for name in _candidates().get((_bare(record.task), record.model), ()):
@@ -53,10 +40,8 @@ def find(record: Record, domain: str, measure: str) -> Published | None:
 
 @cache
 def _candidates() -> dict[tuple[str, str], list[str]]:
-    """Return the names of our experiments with published values, by task and model.
-
-    The files are not validated, because this would import every model.
-    """
+    """Return the names of our experiments with published values, by task and model."""
+    # The files are not validated, because this would import every model.
     names = defaultdict(list)
     for name in experiments.names():
         data = experiments.extended(strict_yaml.load(experiments.path(name))[0])

@@ -21,33 +21,20 @@ ELSEWHERE = "chosen on the other corpora"
 
 
 def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
-    """Return the regret of each strategy on each combination of variants.
-
-    A strategy is a column, or a combined column "if advised": on the rows where its members agree
-    enough to be advised, see `thresholds.WEAK_AGREEMENT`. If several columns are combined,
-    which are settings of one method, a further strategy takes for each corpus the one with the
-    least mean regret on the others.
-
-    Parameters
-    ----------
-    experiment
-        An experiment with the key `regret`.
-    cells
-        Its cells. Rows in which a column has no finished run are left out.
-
-    Returns
-    -------
-    DataFrame
-        A line for each strategy and combination, with these columns. Regrets are in the table's
-        unit.
-
-        - strategy, and a column for each variant.
-        - tasks, corpora: numbers of rows and of their corpora.
-        - mean: mean of the corpora's mean regrets, which weigh equally.
-        - low, high: its interval, see `stats.bootstrap_interval`.
-        - worst, worst_row: the largest regret of a row, and the row.
-        - a column with the mean regret on each corpus.
-    """
+    """Return the regret of each strategy on each combination of variants."""
+    # A strategy is a column, or a combined column "if advised": on the rows where its members agree
+    # enough to be advised, see `thresholds.WEAK_AGREEMENT`. If several columns are combined, which
+    # are settings of one method, a further strategy takes for each corpus the one with the least
+    # mean regret on the others.
+    # `cells`: Rows in which a column has no finished run are left out.
+    # Returns: A line for each strategy and combination, with these columns. Regrets are in the
+    # table's unit.
+    # - strategy, and a column for each variant.
+    # - tasks, corpora: numbers of rows and of their corpora.
+    # - mean: mean of the corpora's mean regrets, which weigh equally.
+    # - low, high: its interval, see `stats.bootstrap_interval`.
+    # - worst, worst_row: the largest regret of a row, and the row.
+    # - a column with the mean regret on each corpus.
     spec = experiment.spec.regret
     assert spec is not None
     means = to_frame(cells).pivot(index="row", columns="column", values="mean")
@@ -98,24 +85,11 @@ def _is_advised(cell: Cell) -> bool:
 def by_warning(
     experiment: Experiment, cells: Sequence[Cell]
 ) -> Iterator[tuple[str, list[dict[str, float] | None]]]:
-    """Yield each warning, and the regret of the combined column with and without it.
-
-    The warnings are those of `predict`, from the diagnostics of the runs; and the size of a domain.
-    If several columns are combined, the first one counts.
-
-    Parameters
-    ----------
-    experiment
-        An experiment with the key `regret`.
-    cells
-        Its cells.
-
-    Yields
-    ------
-    tuple
-        The warning, and for rows with it and without it: tasks, mean of the corpora's means, low
-        and high ends of its interval, and worst; None without a row.
-    """
+    """Yield each warning, and the regret of the combined column with and without it."""
+    # The warnings are those of `predict`, from the diagnostics of the runs; and the size of a
+    # domain. If several columns are combined, the first one counts.
+    # Yields: The warning, and for rows with it and without it: tasks, mean of the corpora's means,
+    # low and high ends of its interval, and worst; None without a row.
     spec = experiment.spec.regret
     assert spec is not None
     name = spec.combined[0]
@@ -160,21 +134,9 @@ def _warnings(cell: Cell) -> dict[str, bool]:
 def grids(
     experiment: Experiment, regrets: pd.DataFrame
 ) -> Iterator[tuple[str, list[str], list[tuple[str, list[dict[str, Any] | None]]]]]:
-    """Yield the tables of a page.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    regrets
-        See `summary`.
-
-    Yields
-    ------
-    tuple
-        Title, heads of the columns, and each strategy with a line of `regrets` for each column. A
-        column is a value of the first variant, a table a combination of the others.
-    """
+    """Yield the tables of a page."""
+    # Yields: Title, heads of the columns, and each strategy with a line of `regrets` for each
+    # column. A column is a value of the first variant, a table a combination of the others.
     first, *others = list(experiment.spec.variants) or ["tasks"]
     parts = regrets.groupby(others, sort=False) if others else [((), regrets)]
     for values, part in parts:
@@ -215,9 +177,7 @@ def _combinations(
 
 
 def _is_small(documents: str, experiment: Experiment, row: str) -> bool:
-    """Return True if a domain has fewer than MIN_EVIDENCE documents.
-
-    If `documents` is no number, the smallest domain of the dataset counts.
-    """
+    """Return True if a domain has fewer than MIN_EVIDENCE documents."""
+    # If `documents` is no number, the smallest domain of the dataset counts.
     number = int(documents) if documents.isdecimal() else experiment.least_documents(row)
     return number is not None and number < MIN_EVIDENCE

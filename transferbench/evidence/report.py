@@ -39,43 +39,17 @@ SIGNATURE = b"Written by <code>transferbench report</code>"
 
 @dataclass(frozen=True)
 class ReportedExperiment:
-    """An experiment of the report.
-
-    Parameters
-    ----------
-    evidence
-        What its runs show.
-    pages
-        Its pages by name, the main one first.
-    images
-        Its pictures in base64, by name of the file.
-    """
+    """An experiment of the report."""
 
     evidence: Evidence
+    #: Its pages by name, the main one first.
     pages: Mapping[str, Page]
+    #: Its pictures in base64, by name of the file.
     images: Mapping[str, str]
 
     @classmethod
     def read(cls, name: str, results: Path) -> Self:
-        """Return an experiment of the results.
-
-        Parameters
-        ----------
-        name
-            Its name.
-        results
-            Folder of results.
-
-        Returns
-        -------
-        ReportedExperiment
-            With its pages and pictures.
-
-        Raises
-        ------
-        UserError
-            If a file cannot be read.
-        """
+        """Return an experiment of the results."""
         experiment = experiments.load(name, results)
         evidence = Evidence.read(experiment, results / name)
         pictures = [*(results / name).glob("*.svg"), results / boards.FOLDER / f"{name}.svg"]
@@ -187,25 +161,7 @@ def address(row: object, head: str) -> str:
 
 
 def write(results: Path, folder: Path) -> list[UserError]:
-    """Write index.html and a page for each experiment that has runs.
-
-    Parameters
-    ----------
-    results
-        Folder of results.
-    folder
-        Where to write the pages.
-
-    Returns
-    -------
-    list of UserError
-        Errors of the experiments that cannot be read and are left out.
-
-    Raises
-    ------
-    UserError
-        If no experiment is left, or if a file cannot be written or is no page of a report.
-    """
+    """Write index.html and a page for each experiment that has runs."""
     check_folder(folder)
     texts, errors = render(results)
     check_folder(folder, texts)
@@ -215,20 +171,8 @@ def write(results: Path, folder: Path) -> list[UserError]:
 
 
 def check_folder(folder: Path, texts: Mapping[str, str] = MappingProxyType({})) -> None:
-    """Check that writing a report overwrites nothing but a report.
-
-    Parameters
-    ----------
-    folder
-        Where to write the pages.
-    texts
-        Pages by file name; index.html is always checked.
-
-    Raises
-    ------
-    UserError
-        If there is a file that is neither of a report nor equal to the one to be written.
-    """
+    """Check that writing a report overwrites nothing but a report."""
+    # `texts`: Pages by file name; index.html is always checked.
     ours = _is_page(folder / "index.html")
     for name in ("index.html", *texts):
         path = folder / name
@@ -247,27 +191,7 @@ def _is_page(path: Path) -> bool:
 
 
 def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserError]]:
-    """Return the pages; the same results give the same pages.
-
-    Parameters
-    ----------
-    results
-        Folder of results.
-    site
-        Address of the documentation, for a link to it.
-
-    Returns
-    -------
-    dict
-        Pages by file name.
-    list of UserError
-        Errors of the experiments that cannot be read and are left out.
-
-    Raises
-    ------
-    UserError
-        If no experiment is left.
-    """
+    """Return the pages; the same results give the same pages."""
     user_names = experiments.user_names(results)
     papers: dict[str, list[ReportedExperiment]] = {}
     texts: dict[str, str] = {}

@@ -15,18 +15,9 @@ PAPERS = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "MTC", "himls": "Hi
 
 
 def comparisons(row: dict[str, Any]) -> list[dict[str, str]]:
-    """Return a comparison for each figure of a printed row.
-
-    Parameters
-    ----------
-    row
-        Row of the YAML file; its task and domain must exist.
-
-    Returns
-    -------
-    list of dict
-        Fields by name. The verdict is equal, differs, rough (not judged) or unknown (here).
-    """
+    """Return a comparison for each figure of a printed row."""
+    # `row`: Row of the YAML file; its task and domain must exist.
+    # Returns: The verdict is equal, differs, rough (not judged) or unknown (here).
     task = row.get("task", "")
     ours = task_statistics(task, row.get("domain"), row.get("class")) if task else {}
     ours |= row.get("measured", {})
@@ -47,23 +38,11 @@ def comparisons(row: dict[str, Any]) -> list[dict[str, str]]:
 def task_statistics(
     task: str, domain: str | None = None, label: str | None = None
 ) -> dict[str, Any]:
-    """Return statistics of a task from its dataset's FACTS.
-
-    Parameters
-    ----------
-    task
-        Name of the task.
-    domain
-        Domain to describe; by default all of them.
-    label
-        Class of the domain to describe; by default all of them.
-
-    Returns
-    -------
-    dict
-        Statistics by name; `groups` are the newsgroups of the domain or class. Empty for a task
-        that was never built here, and so has no digest.
-    """
+    """Return statistics of a task from its dataset's FACTS."""
+    # `domain`: Domain to describe; by default all of them.
+    # `label`: Class of the domain to describe; by default all of them.
+    # Returns: Statistics by name; `groups` are the newsgroups of the domain or class. Empty for a
+    # task that was never built here, and so has no digest.
     facts = datasets.facts(task)
     if "digest" not in facts:
         return {}

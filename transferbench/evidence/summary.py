@@ -57,20 +57,12 @@ HEADS = (
 
 @dataclass(frozen=True)
 class Number:
-    """A printed number, and the values of ours that are compared with it.
-
-    Parameters
-    ----------
-    evidence
-        Evidence of its experiment.
-    values
-        Cells by column: the written one, then each of its readings.
-    declared
-        The column that counts as read: the reading that the experiment declares, if any.
-    """
+    """A printed number, and the values of ours that are compared with it."""
 
     evidence: Evidence
+    #: Cells by column: the written one, then each of its readings.
     values: Mapping[str, Cell]
+    #: The column that counts as read: the reading that the experiment declares, if any.
     declared: str
 
     @property
@@ -89,15 +81,8 @@ class Number:
         return bool(self.evidence.experiment.circular(self.written.row, column))
 
     def place(self, with_choice: bool, declared: bool) -> Place:
-        """Return what `chance` needs.
-
-        Parameters
-        ----------
-        with_choice
-            True if a reading is chosen in each order, False to keep the one shown.
-        declared
-            See `shown`.
-        """
+        """Return what `chance` needs."""
+        # `with_choice`: True if a reading is chosen in each order, False to keep the one shown.
         shown, row = self.shown(declared), self.written.row
         if not with_choice:
             return Place(shown.column, shown, {shown.column: shown})
@@ -109,20 +94,12 @@ class Number:
 
 @dataclass(frozen=True)
 class Group:
-    """Judged cells of one experiment and measure.
-
-    Parameters
-    ----------
-    cells
-        The cells.
-    proposed
-        Columns of the methods that the paper proposes.
-    percent
-        Factor from the unit of the table to points.
-    """
+    """Judged cells of one experiment and measure."""
 
     cells: Sequence[Cell]
+    #: Columns of the methods that the paper proposes.
     proposed: Sequence[str]
+    #: Factor from the unit of the table to points.
     percent: float
 
     def by(self, key: Literal["row", "column"]) -> dict[str, list[Cell]]:
@@ -176,20 +153,8 @@ def numbers(evidence: Evidence) -> list[Number]:
 
 
 def groups(printed: Sequence[Number], declared: bool) -> list[Group]:
-    """Return the judged cells by experiment and measure.
-
-    Parameters
-    ----------
-    printed
-        The printed numbers.
-    declared
-        True to show a number beside the reading that its experiment declares, if any.
-
-    Returns
-    -------
-    list of Group
-        A group for each experiment and measure.
-    """
+    """Return the judged cells by experiment and measure."""
+    # `declared`: True to show a number beside the reading that its experiment declares, if any.
     found: dict[tuple[str, str], tuple[Schema, list[Cell]]] = {}
     for number in printed:
         experiment, cell = number.evidence.experiment, number.shown(declared)
@@ -202,17 +167,8 @@ def groups(printed: Sequence[Number], declared: bool) -> list[Group]:
 
 
 def chance(label: str, printed: Sequence[Number], declared: bool, with_choice: bool) -> Chance:
-    """Return the number of equivalent cells, and those of random orders of the printed numbers.
-
-    Parameters
-    ----------
-    label
-        The paper.
-    printed
-        Its printed numbers. Orders are within rows, of those that have a value of ours.
-    declared, with_choice
-        See `Number.place`.
-    """
+    """Return the number of equivalent cells, and those of random orders of the printed numbers."""
+    # `printed`: Orders are within rows, of those that have a value of ours.
     rows: dict[tuple[str, str], list[Number]] = {}
     for number in printed:
         if not number.shown(declared).reason:
@@ -225,42 +181,26 @@ def chance(label: str, printed: Sequence[Number], declared: bool, with_choice: b
 
 @dataclass(frozen=True)
 class Totals:
-    """How far a paper, or all papers together, reproduce.
-
-    Parameters
-    ----------
-    label
-        The paper.
-    cells
-        The judged cells.
-    equivalent
-        How many are equivalent, and how many would be by chance.
-    confirmed
-        The same for cells that are not circular.
-    circular
-        Number of the circular cells, and how many of them are equivalent.
-    median
-        Median difference in points; NaN without a cell of ours.
-    correlation
-        Mean of the groups' correlations; NaN if none has one.
-    best_printed, best_ours
-        Rows where a proposed method is best, in print and in ours.
-    rows
-        Rows that `best_printed` and `best_ours` are of.
-    outcomes
-        Numbers of the paper's claims by outcome.
-    """
+    """How far a paper, or all papers together, reproduce."""
 
     label: str
     cells: Sequence[Cell]
+    #: How many are equivalent, and how many would be by chance.
     equivalent: Chance
+    #: The same for cells that are not circular.
     confirmed: Chance
+    #: Number of the circular cells, and how many of them are equivalent.
     circular: tuple[int, int]
+    #: Median difference in points; NaN without a cell of ours.
     median: float
+    #: Mean of the groups' correlations; NaN if none has one.
     correlation: float
+    #: `best_printed`, `best_ours`: Rows where a proposed method is best, in print and in ours.
     best_printed: int
     best_ours: int
+    #: Rows that `best_printed` and `best_ours` are of.
     rows: int
+    #: Numbers of the paper's claims by outcome.
     outcomes: Counter[Outcome]
 
     @classmethod
@@ -272,21 +212,7 @@ class Totals:
         outcomes: Counter[Outcome],
         parts: Sequence[Self] = (),
     ) -> Self:
-        """Return the totals of printed numbers and of claims.
-
-        Parameters
-        ----------
-        label
-            The paper.
-        printed
-            Its printed numbers.
-        declared
-            See `groups`.
-        outcomes
-            Numbers of its claims.
-        parts
-            Totals that these are the sum of, if known.
-        """
+        """Return the totals of printed numbers and of claims."""
         of_measures = groups(printed, declared)
         shown = [cell for group in of_measures for cell in group.cells]
         distances = [
@@ -376,20 +302,8 @@ def outcomes_of(evidences: Iterable[Evidence]) -> Counter[Outcome]:
 
 
 def totals(results: Mapping[str, Sequence[Evidence]], declared: bool) -> list[Totals]:
-    """Return the totals of each paper, those of all, and those of tables on other data.
-
-    Parameters
-    ----------
-    results
-        Evidence of each paper's tables, by short name of the paper.
-    declared
-        See `groups`.
-
-    Returns
-    -------
-    list of Totals
-        The totals of all count no table with `data_differ`. Claims count with their paper.
-    """
+    """Return the totals of each paper, those of all, and those of tables on other data."""
+    # Returns: The totals of all count no table with `data_differ`. Claims count with their paper.
     of_papers, on_other_data = list[Totals](), list[Totals]()
     every, outcomes = list[Number](), Counter[Outcome]()
     for paper, evidences in results.items():
@@ -408,19 +322,10 @@ def totals(results: Mapping[str, Sequence[Evidence]], declared: bool) -> list[To
 
 
 def blocks(known: Mapping[str, Evidence]) -> list[Block]:
-    """Return both totals of the published tables and figures, in short and in full.
-
-    Parameters
-    ----------
-    known
-        Evidence by name of the experiment; other experiments are left out.
-
-    Returns
-    -------
-    list of Block
-        A sentence, the picture, the table in short, and folded what they are made of; empty without
-        a published table.
-    """
+    """Return both totals of the published tables and figures, in short and in full."""
+    # `known`: Evidence by name of the experiment; other experiments are left out.
+    # Returns: A sentence, the picture, the table in short, and folded what they are made of; empty
+    # without a published table.
     papers = of_papers(known)
     if not papers:
         return []
@@ -457,13 +362,8 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
 
 
 def of_papers(known: Mapping[str, Evidence]) -> dict[str, list[Evidence]]:
-    """Return the evidence of each paper's published tables, by short name of the paper.
-
-    Parameters
-    ----------
-    known
-        Evidence by name of the experiment; other experiments are left out.
-    """
+    """Return the evidence of each paper's published tables, by short name of the paper."""
+    # `known`: Evidence by name of the experiment; other experiments are left out.
     return {
         paper: evidences
         for paper, names in experiments.papers().items()
@@ -472,19 +372,11 @@ def of_papers(known: Mapping[str, Evidence]) -> dict[str, list[Evidence]]:
 
 
 def scatters(known: Mapping[str, Evidence]) -> dict[str, pd.DataFrame]:
-    """Return the printed numbers of each paper and ours, as written and in per cent.
-
-    Parameters
-    ----------
-    known
-        Evidence by name of the experiment. Tables whose data differ are left out.
-
-    Returns
-    -------
-    dict
-        See `pictures.scatter`, by name of the paper; papers without a number are left out. Losses
-        have a panel of their own beside the other measures of their paper: they have another scale.
-    """
+    """Return the printed numbers of each paper and ours, as written and in per cent."""
+    # `known`: Evidence by name of the experiment. Tables whose data differ are left out.
+    # Returns: See `pictures.scatter`, by name of the paper; papers without a number are left out.
+    # Losses have a panel of their own beside the other measures of their paper: they have another
+    # scale.
     found = {}
     for paper, evidences in of_papers(known).items():
         frames = [
@@ -504,25 +396,8 @@ def scatters(known: Mapping[str, Evidence]) -> dict[str, pd.DataFrame]:
 
 
 def draw(results: Path, known: Mapping[str, Evidence]) -> list[Path]:
-    """Draw the scatter of all papers, the picture of the results' README.
-
-    Parameters
-    ----------
-    results
-        Folder of results.
-    known
-        Evidence by name of the experiment.
-
-    Returns
-    -------
-    list of Path
-        The file; empty if there is nothing to draw.
-
-    Raises
-    ------
-    UserError
-        If the file cannot be written.
-    """
+    """Draw the scatter of all papers, the picture of the results' README."""
+    # Returns: The file; empty if there is nothing to draw.
     if not (papers := scatters(known)):
         return []
     path = results / pictures.PAPERS
@@ -537,20 +412,8 @@ def _body_and_foot(lines: Sequence[Totals], n: int) -> tuple[list[TableRow], lis
 
 
 def texts(results: Path, known: Mapping[str, Evidence]) -> dict[str, str]:
-    """Return the texts of README.md, of the results and of the project, and those of SUMMARIES.
-
-    Parameters
-    ----------
-    results
-        Folder of results; the README above it has the table in short between two MARKs.
-    known
-        Evidence by name of the experiment.
-
-    Returns
-    -------
-    dict
-        Texts by path relative to the folder.
-    """
+    """Return the texts of README.md, of the results and of the project, and those of SUMMARIES."""
+    # `results`: Folder of results; the README above it has the table in short between two MARKs.
     short_and_full = blocks(known)
     if not short_and_full:
         return {}

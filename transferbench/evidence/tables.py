@@ -49,11 +49,9 @@ def with_averages(experiment: Experiment, cells: Sequence[Cell]) -> list[Cell]:
 
 
 def _average(experiment: Experiment, label: str, cells: Sequence[Cell]) -> Cell:
-    """Return the mean of cells of one column, ours and the published one.
-
-    Rows may share a run, so our standard error is that of the averages of each seed. The published
-    values count as independent. The tolerance is the mean of the rows' tolerances.
-    """
+    """Return the mean of cells of one column, ours and the published one."""
+    # Rows may share a run, so our standard error is that of the averages of each seed. The
+    # published values count as independent. The tolerance is the mean of the rows' tolerances.
     seeds = set.intersection(*(set(c.by_seed) for c in cells))
     of_seeds = {seed: fmean(c.by_seed[seed] for c in cells) for seed in seeds}
     lost = next((cell for cell in cells if cell.reason), None)
@@ -101,10 +99,8 @@ def roles(experiment: Experiment) -> dict[str, str]:
 
 
 def totals(experiment: Experiment, cells: Iterable[Cell]) -> Counter[tuple[str, str]]:
-    """Count the published cells by model and verdict.
-
-    Averages, second readings and a control of another experiment are not counted.
-    """
+    """Count the published cells by model and verdict."""
+    # Averages, second readings and a control of another experiment are not counted.
     spec = experiment.spec
     counted = [] if spec.control_of else judged(experiment, cells)
     return Counter((spec.columns[cell.column].model, cell.verdict) for cell in counted)
@@ -134,21 +130,9 @@ def value(experiment: Experiment, cell: Cell) -> Value:
 
 
 def parts(experiment: Experiment, cells_and_averages: Sequence[Cell]) -> list[Section]:
-    """Return the tables of an experiment, each in a section.
-
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    cells_and_averages
-        See `with_averages`.
-
-    Returns
-    -------
-    list of Section
-        Rows by columns, then the averages. The columns of each role have a table, or several of
-        equal size if they are more than MAX_COLUMNS. Only the first role's are unfolded.
-    """
+    """Return the tables of an experiment, each in a section."""
+    # Returns: Rows by columns, then the averages. The columns of each role have a table, or several
+    # of equal size if they are more than MAX_COLUMNS. Only the first role's are unfolded.
     spec, of_column = experiment.spec, roles(experiment)
     values = {(c.row, c.column): value(experiment, c) for c in cells_and_averages}
     averages = {cell.row for cell in cells_and_averages} - spec.rows.keys()
@@ -170,22 +154,8 @@ def parts(experiment: Experiment, cells_and_averages: Sequence[Cell]) -> list[Se
 def points_table(
     experiment: Experiment, cells: Sequence[Cell], levels: Mapping[str, float]
 ) -> Table:
-    """Return the points of a figure as a table.
-
-    Parameters
-    ----------
-    experiment
-        The experiment, a figure.
-    cells
-        Its points; of a curve over iterations, the last one is shown.
-    levels
-        Published values by row, for the last column.
-
-    Returns
-    -------
-    Table
-        Rows by x, or by method if x is the row.
-    """
+    """Return the points of a figure as a table."""
+    # `cells`: Its points; of a curve over iterations, the last one is shown.
     spec, figure = experiment.spec, experiment.spec.figure
     assert figure is not None
     if figure.iterations:

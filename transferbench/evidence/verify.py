@@ -27,31 +27,13 @@ COLUMNS = ["experiment", "run", "model", "seconds", "domain", "measure", "commit
 
 
 def committed(names: Iterable[str], settings: Settings) -> pd.DataFrame:
-    """Return the measures of every finished, planned run of experiments.
-
-    Parameters
-    ----------
-    names
-        Names of the experiments.
-    settings
-        Its folder of results, or else the committed one, has their runs.
-
-    Returns
-    -------
-    DataFrame
-        A line for each run, domain and measure, with these columns.
-
-        - experiment, run (a `Run`), model, domain, measure.
-        - seconds: seconds of the fit.
-        - committed: the value, a fraction.
-        - jitter: the standard deviation over the seeds of the run's model, parameters and task,
-          at least ROUNDING.
-
-    Raises
-    ------
-    UserError
-        If an experiment has no runs, or if none is named.
-    """
+    """Return the measures of every finished, planned run of experiments."""
+    # Returns: A line for each run, domain and measure, with these columns.
+    # - experiment, run (a `Run`), model, domain, measure.
+    # - seconds: seconds of the fit.
+    # - committed: the value, a fraction.
+    # - jitter: the standard deviation over the seeds of the run's model, parameters and task, at
+    #   least ROUNDING.
     lines = []
     for name in names:
         experiment = experiments.load(name, settings.results)
@@ -76,11 +58,9 @@ def committed(names: Iterable[str], settings: Settings) -> pd.DataFrame:
 
 
 def quickest(measured: pd.DataFrame, seconds: float) -> pd.DataFrame:
-    """Return the lines of each model's quickest run of at most so many seconds.
-
-    Of models in the user's files, return every run, the quickest first, up to USER_SECONDS
-    together.
-    """
+    """Return the lines of each model's quickest run of at most so many seconds."""
+    # Of models in the user's files, return every run, the quickest first, up to USER_SECONDS
+    # together.
     keys = ["experiment", "run"]
     runs = measured[[*keys, "model", "seconds"]].drop_duplicates(keys).itertuples()
 
@@ -95,11 +75,9 @@ def quickest(measured: pd.DataFrame, seconds: float) -> pd.DataFrame:
 
 
 def compare(measured: pd.DataFrame, answers: Sequence[repeats.Answer]) -> pd.DataFrame:
-    """Compare committed values with the answers of the repeated runs, in the order of the lines.
-
-    The columns status and reason of the run, now (the new value, NaN if there is none), distance
-    (from the committed value, in jitters) and same (True if the distance is at most 1) are added.
-    """
+    """Compare committed values with the answers of the repeated runs, in the order of the lines."""
+    # The columns status and reason of the run, now (the new value, NaN if there is none), distance
+    # (from the committed value, in jitters) and same (True if the distance is at most 1) are added.
     by_run = dict(zip(measured["run"].unique(), answers, strict=True))
     again = [by_run[run] for run in measured["run"]]
     keys = zip(again, measured["domain"], measured["measure"], strict=True)
@@ -134,15 +112,7 @@ def measures_table(compared: pd.DataFrame) -> list[list[str]]:
 
 
 def summary(compared: pd.DataFrame, measured: pd.DataFrame) -> tuple[str, bool]:
-    """Return a sentence on the comparison, and True if measures were compared and none differs.
-
-    Parameters
-    ----------
-    compared
-        The lines of `compare`.
-    measured
-        The lines of `committed` from which the runs were chosen.
-    """
+    """Return a sentence on the comparison, and True if measures were compared and none differs."""
     runs = compared.groupby("run", sort=False)
     unavailable = int((runs["status"].first() == "unavailable").sum())
     differ = int((~runs["same"].all()).sum()) - unavailable

@@ -52,18 +52,8 @@ def expand(asked: Iterable[str]) -> list[str]:
 
 
 def titles(results: Path | None = None) -> dict[str, str]:
-    """Return the title of every experiment by name.
-
-    Parameters
-    ----------
-    results
-        Folder of results; with it, the user's experiments are included.
-
-    Returns
-    -------
-    dict
-        A damaged file of the user has the error as its title.
-    """
+    """Return the title of every experiment by name."""
+    # `results`: Folder of results; with it, the user's experiments are included.
     by_name = {name: _title(settings.experiments_dir() / f"{name}.yaml", 1) for name in names()}
     for name in user_names(results) if results else ():
         try:
@@ -115,26 +105,8 @@ def is_user_name(name: str, results: Path) -> bool:
 
 
 def path(name: str, results: Path | None = None) -> Path:
-    """Return the file of an experiment.
-
-    Parameters
-    ----------
-    name
-        Name of an experiment, or path of the user's YAML file.
-    results
-        Folder of results; with it, the user's experiments in it are known by name.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Raises
-    ------
-    UserError
-        For an unknown name, and for a user's file whose name is taken by an experiment or a paper,
-        or cannot be that of a folder.
-    """
+    """Return the file of an experiment."""
+    # `results`: Folder of results; with it, the user's experiments in it are known by name.
     file, folder = Path(name), settings.experiments_dir()
     if file.suffix not in SUFFIXES:
         if results and is_user_name(name, results):
@@ -168,26 +140,9 @@ def _unknown(name: str, results: Path | None) -> UserError:
 
 
 def load(name: str, results: Path | None = None) -> Experiment:
-    """Return an experiment.
-
-    Parameters
-    ----------
-    name
-        Name of an experiment, or path of the user's YAML file.
-    results
-        Folder of results; with it, the user's experiments in it are known by name, and the repeats
-        are those of the folder, see `repeats_of`.
-
-    Returns
-    -------
-    Experiment
-        The validated experiment.
-
-    Raises
-    ------
-    UserError
-        With file and line, for whatever is unknown, missing or of a wrong type.
-    """
+    """Return an experiment."""
+    # `results`: Folder of results; with it, the user's experiments in it are known by name, and the
+    # repeats are those of the folder, see `repeats_of`.
     from transferbench import strict_yaml
 
     file = path(name, results)
@@ -196,10 +151,8 @@ def load(name: str, results: Path | None = None) -> Experiment:
 
 
 def extended(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the data of a file joined with those of the experiment that it extends.
-
-    Every key but claims is inherited. Mappings are merged, other keys replaced.
-    """
+    """Return the data of a file joined with those of the experiment that it extends."""
+    # Every key but claims is inherited. Mappings are merged, other keys replaced.
     from transferbench import strict_yaml
 
     if "extends" not in data:
@@ -218,27 +171,9 @@ def extended(data: dict[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=128)
 def read(text: str, path: Path, name: str = "") -> Experiment:
-    """Return the experiment of a YAML text. The same text is checked once in a process.
-
-    Parameters
-    ----------
-    text
-        The text.
-    path
-        Its file, which errors show.
-    name
-        Name of the experiment; by default that of the file.
-
-    Returns
-    -------
-    Experiment
-        The validated experiment.
-
-    Raises
-    ------
-    UserError
-        With all wrong keys and types, or if there are none, with all wrong names.
-    """
+    """Return the experiment of a YAML text."""
+    # The same text is checked once in a process.
+    # `name`: Name of the experiment; by default that of the file.
     from transferbench import strict_yaml
     from transferbench.experiments.experiment import Experiment
     from transferbench.experiments.schema import validate

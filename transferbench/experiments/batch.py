@@ -107,42 +107,27 @@ class Forecast:
 
 
 class PendingExperiment:
-    """The runs of an experiment: planned, and those whose records have not arrived yet.
+    """The runs of an experiment: planned, and those whose records have not arrived yet."""
 
-    Parameters
-    ----------
-    experiment
-        The experiment.
-    results
-        The folder of all results. Runs with another number of repeats than the file's have a
-        folder of their own in it, so that a quick look does not replace a table of more runs.
-
-    Attributes
-    ----------
-    folder, file
-        Where pages and runs are written.
-    label
-        The folder inside that of all results.
-    runs
-        The planned runs in their order.
-    waiting
-        Runs whose records have not arrived.
-    records
-        The records that have arrived.
-    reused
-        Number of those that earlier commands made.
-    """
+    # `results`: The folder of all results. Runs with another number of repeats than the file's have
+    # a folder of their own in it, so that a quick look does not replace a table of more runs.
 
     def __init__(self, experiment: Experiment, results: Path) -> None:
         self.experiment, self.name = experiment, experiment.name
+        #: `folder`, `file`: Where pages and runs are written.
         self.folder = experiment.folder(results)
+        #: The folder inside that of all results.
         self.label = self.folder.relative_to(results).as_posix()
         self.file = self.folder / store.NAME
         if experiment.spec.board:  # its name may be too long for a file
             file_mode(self.folder.parent / experiments.BOARDS / f"{self.name}.svg")
+        #: The planned runs in their order.
         self.runs = list(dict.fromkeys(planned.run for planned in experiment.runs()))
+        #: Runs whose records have not arrived.
         self.waiting = set(self.runs)
+        #: The records that have arrived.
         self.records: dict[Run, Record] = {}
+        #: Number of those that earlier commands made.
         self.reused = 0
 
     def add(self, run: Run, record: Record, reused: bool) -> bool:
@@ -155,13 +140,7 @@ class PendingExperiment:
         return not self.waiting
 
     def write(self, records: Store, write_pages: WritePages) -> list[Path]:
-        """Write the file of runs and the pages made of it; return the paths of the pages.
-
-        Raises
-        ------
-        UserError
-            If a file cannot be written.
-        """
+        """Write the file of runs and the pages made of it; return the paths of the pages."""
         planned = {run: self.records[run] for run in self.runs}
         if not self.experiment.spec.keeps_decisions:
             planned = {
@@ -179,29 +158,9 @@ class PendingExperiment:
 
 
 class Batch:
-    """Experiments to reproduce together.
+    """Experiments to reproduce together."""
 
-    Parameters
-    ----------
-    planned
-        The experiments.
-    settings
-        Where data and results are.
-    write_pages
-        Writes the pages of an experiment as its last run ends.
-    shard
-        Perform this part of the runs only; None for all.
-
-    Attributes
-    ----------
-    estimates
-        What is known of each run, after `forecast`.
-
-    Raises
-    ------
-    UserError
-        If two experiments would share one folder.
-    """
+    # `shard`: Perform this part of the runs only; None for all.
 
     def __init__(
         self,
@@ -211,6 +170,7 @@ class Batch:
         shard: Shard | None = None,
     ) -> None:
         self.settings, self.write_pages, self.shard = settings, write_pages, shard
+        #: What is known of each run, after `forecast`.
         self.estimates: dict[Run, Estimate] = {}
         self._lacks_files = cache(partial(tasks.lacks_files, settings=settings))
         by_folder: dict[str, PendingExperiment] = {}
@@ -249,15 +209,7 @@ class Batch:
         return self.first_of[run].experiment.spec.limits.of_run()
 
     def forecast(self, rerun: Rerun, *, trust_files: bool = False) -> str:
-        """Estimate the runs, sort the experiments, the quickest first, and return a sentence.
-
-        Parameters
-        ----------
-        rerun
-            Which runs to do; see `runs.policy`.
-        trust_files
-            If true, a finished run of a model in a file counts as done.
-        """
+        """Estimate the runs, sort the experiments, the quickest first, and return a sentence."""
         runs = list(filter(self._performs, self.first_of))
         seconds = self._seconds()
         reasons = runner.reasons(runs, self.settings, self.store, self.file_of, rerun)
@@ -278,11 +230,9 @@ class Batch:
         return Forecast(self.estimates[run] for run in runs if run in self.estimates)
 
     def _seconds(self) -> Callable[[Run], tuple[float | None, bool]]:
-        """Return a function for the seconds of a run, and whether they are guessed.
-
-        They are the mean of its setting's runs, or else of its model's. If the model has none, they
-        are guessed: the median on its task.
-        """
+        """Return a function for the seconds of a run, and whether they are guessed."""
+        # They are the mean of its setting's runs, or else of its model's. If the model has none,
+        # they are guessed: the median on its task.
         committed = self._committed(pending.name for pending in self.pending)
         earlier = [store.read(path) for path in committed if path not in self.store.files]
         spent: defaultdict[tuple[str, ...], list[float]] = defaultdict(list)
@@ -320,11 +270,9 @@ class Batch:
         return {run: seconds for run, seconds in known if seconds is not None}
 
     def in_order(self) -> list[Run]:
-        """Return the runs in the order in which they start.
-
-        The quickest experiment is first, so that failures come early. Of each experiment the
-        longest run is first, so that no core is idle at the end.
-        """
+        """Return the runs in the order in which they start."""
+        # The quickest experiment is first, so that failures come early. Of each experiment the
+        # longest run is first, so that no core is idle at the end.
         ordered: dict[Run, None] = {}
         expected = self.expected
         for pending in self.pending:
@@ -333,12 +281,10 @@ class Batch:
         return list(ordered)
 
     def run(self, execute: Execute, say: PrintLine) -> int:
-        """Perform the runs and write each experiment as its last run ends; return the exit code.
-
-        An experiment that cannot be written does not stop the others; if it is the only one, the
-        error is raised. The exit code is 1 if a run failed, crashed or exceeded a limit, or if
-        results could not be written, else 0.
-        """
+        """Perform the runs and write each experiment as its last run ends; return the exit code."""
+        # An experiment that cannot be written does not stop the others; if it is the only one, the
+        # error is raised. The exit code is 1 if a run failed, crashed or exceeded a limit, or if
+        # results could not be written, else 0.
         for pending in self.pending:
             if pending.name not in experiments.names():  # from now on known by name
                 write_text(pending.folder / experiments.COPY, pending.experiment.text)
@@ -385,11 +331,9 @@ class Batch:
     def _add_other_shards(
         self, add: Callable[[Run, Record, bool], None], say: PrintLine
     ) -> list[Record]:
-        """Add what other shards have ended by now, so that the last one writes the pages.
-
-        Return these records. A run of a model in a file counts as done, as its shard has just made
-        it; one that failed in its shard counts as failed.
-        """
+        """Add what other shards have ended by now, so that the last one writes the pages."""
+        # Return these records. A run of a model in a file counts as done, as its shard has just
+        # made it; one that failed in its shard counts as failed.
         vars(self).pop("store", None)  # read the files again
         runs = list(dict.fromkeys(run for pending in self.pending for run in pending.waiting))
         reasons = runner.reasons(runs, self.settings, self.store, self.file_of, "outdated")

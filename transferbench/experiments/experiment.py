@@ -16,26 +16,15 @@ from transferbench.runs.record import Run
 
 @dataclass(frozen=True)
 class Experiment:
-    """A validated experiment.
-
-    Parameters
-    ----------
-    name
-        Its name.
-    spec
-        The contents of its file.
-    text
-        The text of the file.
-    path
-        The file.
-    repeats
-        The number of repeats that replaces that of the file; None for the file's own.
-    """
+    """A validated experiment."""
 
     name: str
+    #: The contents of its file.
     spec: Schema
+    #: The text of the file.
     text: str = field(default="", repr=False)
     path: Path = field(default=Path(), repr=False)
+    #: The number of repeats that replaces that of the file; None for the file's own.
     repeats: int | None = None
 
     def with_repeats(self, repeats: int | None) -> "Experiment":
@@ -105,18 +94,9 @@ class Experiment:
         return experiments.load(self.spec.control_of).spec if self.spec.control_of else self.spec
 
     def tolerance(self, row: str) -> float:
-        """Return the largest difference from a published value that counts as `within`.
-
-        Parameters
-        ----------
-        row
-            Label of the row. A reading without a tolerance has that of the row that it reads.
-
-        Returns
-        -------
-        float
-            In the table's unit; NaN if none is stated.
-        """
+        """Return the largest difference from a published value that counts as `within`."""
+        # `row`: A reading without a tolerance has that of the row that it reads.
+        # Returns: In the table's unit; NaN if none is stated.
         by_row = {
             name: tolerance.value
             for tolerance in self.compared.tolerance
@@ -125,37 +105,19 @@ class Experiment:
         return by_row.get(row, by_row.get(self.spec.rows[row].reading_of, math.nan))
 
     def published(self, row: str, column: str) -> tuple[float, float | None] | None:
-        """Return the printed value of a cell.
-
-        Parameters
-        ----------
-        row, column
-            Labels of the cell. A reading has the value of the row and column that it reads.
-
-        Returns
-        -------
-        tuple or None
-            Mean and standard deviation, None if not printed; None for a cell without a value.
-        """
+        """Return the printed value of a cell."""
+        # `row`, `column`: A reading has the value of the row and column that it reads.
+        # Returns: Mean and standard deviation, None if not printed; None for a cell without a
+        # value.
         read_row = row in self.spec.rows and self.spec.rows[row].reading_of
         value = self.compared.published.get(read_row or row, {}).get(self.read_column(column))
         return value if value is None or isinstance(value, tuple) else (value, None)
 
     def published_error(self, row: str, column: str) -> tuple[float, float]:
-        """Return the standard error of a printed mean, and its degrees of freedom.
-
-        Parameters
-        ----------
-        row, column
-            Labels of the cell.
-
-        Returns
-        -------
-        tuple of float
-            Without a printed deviation, the number is compared as it stands: its error is 0. If the
-            number of repeats is not stated, or one, a printed deviation counts as that of a single
-            run, and as known: its degrees of freedom are infinite.
-        """
+        """Return the standard error of a printed mean, and its degrees of freedom."""
+        # Returns: Without a printed deviation, the number is compared as it stands: its error is 0.
+        # If the number of repeats is not stated, or one, a printed deviation counts as that of a
+        # single run, and as known: its degrees of freedom are infinite.
         published = self.published(row, column)
         if published is None or not published[1]:
             return 0.0, math.inf
@@ -165,13 +127,8 @@ class Experiment:
         return published[1] / math.sqrt(repeats.number), repeats.number - 1 or math.inf
 
     def circular(self, row: str, column: str) -> list[Circular]:
-        """Return the entries of `circular` that a cell is named by.
-
-        Parameters
-        ----------
-        row, column
-            Labels of the cell; for the cell of a reading, its own column.
-        """
+        """Return the entries of `circular` that a cell is named by."""
+        # `row`, `column`: Labels of the cell; for the cell of a reading, its own column.
         return [
             entry
             for entry in self.spec.circular

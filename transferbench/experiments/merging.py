@@ -20,20 +20,13 @@ FILES = (store.NAME, f"*/{store.NAME}", f"repeats-*/*/{store.NAME}")
 
 @dataclass(frozen=True)
 class Merged:
-    """The result of a merge.
+    """The result of a merge."""
 
-    Parameters
-    ----------
-    files
-        Files that were written, with their numbers of finished runs.
-    versions
-        The versions of Python and libraries that made the runs; more than one are worth a warning.
-    different
-        Runs that were finished more than once with other measures; the newest record counts.
-    """
-
+    #: Files that were written, with their numbers of finished runs.
     files: dict[Path, int]
+    #: The versions of Python and libraries that made the runs; more than one are worth a warning.
     versions: tuple[str, ...]
+    #: Runs that were finished more than once with other measures; the newest record counts.
     different: int
 
 
@@ -42,21 +35,9 @@ Parts: TypeAlias = dict[Path, dict[Identity, list[Record]]]
 
 
 def merge(sources: Sequence[Path], target: Path) -> Merged:
-    """Join the runs in folders of results into one; of equal code and data, the newest counts.
-
-    Parameters
-    ----------
-    sources
-        The folders; they stay as they are.
-    target
-        The folder to write. Runs that it has already are joined, too.
-
-    Raises
-    ------
-    UserError
-        If a folder has no runs, a file is damaged or cannot be written, or finished runs of one
-        experiment are of different data or code; nothing is written then.
-    """
+    """Join the runs in folders of results into one; of equal code and data, the newest counts."""
+    # `sources`: The folders; they stay as they are.
+    # `target`: Runs that it has already are joined, too.
     by_file: dict[Path, Parts] = {}
     for source in dict.fromkeys(sources):
         if source.resolve() in target.resolve().parents:
@@ -120,11 +101,9 @@ def _copies(name: Path, parts: Parts) -> list[Path]:
 
 
 def _mistakes(name: Path, parts: Parts) -> Iterator[str]:
-    """Yield a line for each task with different data, each model with different code.
-
-    A finished line that stands for nothing is compared with those of the same run alone. Also yield
-    a line if the files of the experiment differ.
-    """
+    """Yield a line for each task with different data, each model with different code."""
+    # A finished line that stands for nothing is compared with those of the same run alone. Also
+    # yield a line if the files of the experiment differ.
     for what, subject in (("data", "task"), ("code", "model")):
         seen: dict[str | Identity, tuple[Path, Record]] = {}
         wrong = set[str]()

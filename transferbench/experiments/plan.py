@@ -11,45 +11,21 @@ from transferbench.runs.record import Run
 
 
 class PlannedRun(NamedTuple):
-    """A run of an experiment.
-
-    Parameters
-    ----------
-    row, column
-        Labels of its cell.
-    x
-        Position on the x axis of a figure over parameters; None in others.
-    run
-        The run.
-    repeat
-        Number of the repeat, from 0: the seed, or the split; None for a method without repeats.
-    """
+    """A run of an experiment."""
 
     row: str
     column: str
+    #: Position on the x axis of a figure over parameters; None in others.
     x: float | None
     run: Run
+    #: Number of the repeat, from 0: the seed, or the split; None for a method without repeats.
     repeat: int | None
 
 
 def runs(spec: Schema, repeats: int | None = None) -> Iterator[PlannedRun]:
-    """Yield every run of a table or figure, with seeds 0, 1, … for random models.
-
-    With `repeats_over: splits` each repeat has the split of its number, and a random model has the
-    same number as its seed.
-
-    Parameters
-    ----------
-    spec
-        The experiment's file.
-    repeats
-        Number of repeats, in place of the file's.
-
-    Yields
-    ------
-    PlannedRun
-        By row, then column, setting and repeat.
-    """
+    """Yield every run of a table or figure, with seeds 0, 1, … for random models."""
+    # With `repeats_over: splits` each repeat has the split of its number, and a random model has
+    # the same number as its seed.
     curves = bool(spec.figure and spec.figure.iterations)
     settings = {name: list(_settings(column, spec.figure)) for name, column in spec.columns.items()}
     for label, row in spec.rows.items():

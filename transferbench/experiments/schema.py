@@ -137,42 +137,13 @@ class Row(StrictModel):
         return self._variant
 
     def with_variant(self, values: dict[str, str], options: dict[str, Option]) -> "Row":
-        """Return the row for one combination of variants.
-
-        Parameters
-        ----------
-        values
-            The value of each variant.
-        options
-            Their options, which are added to the row's task.
-
-        Returns
-        -------
-        Row
-            A copy.
-        """
+        """Return the row for one combination of variants."""
         row = self.model_copy()
         row._variant, row._options = values, options
         return row
 
     def data(self, column: "Column | None" = None) -> tasks.Task:
-        """Return the row's task.
-
-        Parameters
-        ----------
-        column
-            If given, return the task of the row's runs in this column.
-
-        Returns
-        -------
-        Task
-            With all its options.
-
-        Raises
-        ------
-        UserError
-            If the text is no task, or an option is given twice.
-        """
+        """Return the row's task."""
         if column is None:
             return tasks.Task.parse(self.task, **self._options)
         task = tasks.Task.parse(column.task) if column.task else self.data()
@@ -408,18 +379,7 @@ class Better(StrictModel):
     x: Span | None = None
 
     def rivals(self, competitors: Iterable[str]) -> tuple[str, ...]:
-        """Return what to compare with.
-
-        Parameters
-        ----------
-        competitors
-            The columns that are no controls.
-
-        Returns
-        -------
-        tuple of str
-            Columns, or the stated value as a text.
-        """
+        """Return what to compare with."""
         if self.value is not None:
             return (f"{self.value:g}",)
         return self.over or tuple(name for name in competitors if name not in self.columns)
@@ -528,20 +488,8 @@ class Claim(StrictModel):
         return (self.predicate.column,)
 
     def matters_on(self, ratio: bool, unit: int) -> float:
-        """Return the smallest difference that matters, on the scale that is compared.
-
-        Parameters
-        ----------
-        ratio
-            True for costs and objectives, which are compared by log10.
-        unit
-            Largest score in the table's unit, 100 or 1.
-
-        Returns
-        -------
-        float
-            0 if the predicate states how large a difference must be, or may be.
-        """
+        """Return the smallest difference that matters, on the scale that is compared."""
+        # Returns: 0 if the predicate states how large a difference must be, or may be.
         match self.predicate:
             case Better(by=0, times=1, value=None, fewer_errors=0) | Higher(by=0):
                 return math.log10(MATTERS_RATIO) if ratio else MATTERS * unit
@@ -724,13 +672,7 @@ class Schema(StrictModel):
 
 
 def validate(data: Any, lines: LineMap) -> Schema:
-    """Return the schema of a file's data, with the line numbers of the file.
-
-    Raises
-    ------
-    UserError
-        With all wrong keys and types, or if there are none, with all other mistakes.
-    """
+    """Return the schema of a file's data, with the line numbers of the file."""
     try:
         return Schema.model_validate(data)
     except ValidationError as error:
@@ -739,11 +681,9 @@ def validate(data: Any, lines: LineMap) -> Schema:
 
 
 def _mistakes(error: ValidationError, lines: LineMap) -> Iterator[tuple[Keys, str]]:
-    """Yield the keys and the message of each mistake that pydantic found.
-
-    A missing key is left out if an unknown key beside it is a misspelling of it. A value that fits
-    no alternative of a union has a mistake for each of them; only the first is yielded.
-    """
+    """Yield the keys and the message of each mistake that pydantic found."""
+    # A missing key is left out if an unknown key beside it is a misspelling of it. A value that
+    # fits no alternative of a union has a mistake for each of them; only the first is yielded.
     known_keys = {name for part in StrictModel.__subclasses__() for name in part.model_fields}
     details = error.errors()
     meant = {

@@ -25,14 +25,7 @@ if TYPE_CHECKING:
 
 @cache
 def load(name: str) -> Callable[..., Fit]:
-    """Return the `fit` function of a model; this runs its code.
-
-    Raises
-    ------
-    UserError
-        If the name is unknown, or if a model of another package or file cannot be imported or has
-        no `fit`.
-    """
+    """Return the `fit` function of a model; this runs its code."""
     model = get(name)
     if name.endswith(".py") and not model.path.exists():
         raise UserError(f"there is no file {brief(name)}; expected a Python file with `fit`.")
@@ -73,36 +66,11 @@ def load(name: str) -> Callable[..., Fit]:
 
 
 def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch | None) -> Fit:
-    """Fit a model with checked parameters, on all cores, see `use_threads`.
-
-    Only models that have the arguments seed and watch get them.
-
-    Parameters
-    ----------
-    name
-        Name of a model, path of a Python file, or package.module:Name.
-    problem
-        Data that the model sees.
-    params
-        Parameters by name; the others have their defaults.
-    seed
-        An integer from 0 to 2**32 − 1.
-    watch
-        Called after each iteration, see `problem.Watch`.
-
-    Raises
-    ------
-    UserError
-        If the model is unknown, or if the seed is not such an integer.
-    ValueError
-        If the model cannot solve the problem, or if the fit is invalid, see `check_fit`. For
-        example, a model of `NONNEGATIVE` cannot solve a problem with negative features.
-
-    Warns
-    -----
-    UserWarning
-        If a view has an unusual scale, see `warn_unusual_scale`.
-    """
+    """Fit a model with checked parameters, on all cores, see `use_threads`."""
+    # Only models that have the arguments seed and watch get them.
+    # `name`: Name of a model, path of a Python file, or package.module:Name.
+    # `seed`: An integer from 0 to 2**32 − 1.
+    # `watch`: Called after each iteration, see `problem.Watch`.
     from transferbench.core.parallel import use_threads
     from transferbench.core.scale import entries, warn_unusual_scale
 
@@ -124,14 +92,7 @@ def fit(name: str, problem: Problem, params: Params, *, seed: Any, watch: Watch 
 
 
 def check_fit(name: str, problem: Problem, fit: Fit) -> Fit:
-    """Check the scores and the trace of a fit; return the fit with scores as arrays of floats.
-
-    Raises
-    ------
-    ValueError
-        If scores are no real numbers, have a wrong shape, are masked or are not finite, or if the
-        trace is not finite.
-    """
+    """Check the scores and the trace of a fit; return the fit with scores as arrays of floats."""
     import numpy as np
     import scipy.sparse as sp
 

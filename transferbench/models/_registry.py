@@ -32,23 +32,15 @@ FAMILY = re.compile(r"^FAMILY = [\"'](transfer|clustering|multilabel)[\"']", re.
 
 @dataclass(frozen=True)
 class Model:
-    """A model.
+    """A model."""
 
-    Parameters
-    ----------
-    name
-        Name in commands and experiments.
-    family
-        Family of the problems that it solves.
-    module
-        Its module; "" if it is not registered.
-    path
-        The file of its code.
-    """
-
+    #: Name in commands and experiments.
     name: str
+    #: Family of the problems that it solves.
     family: Family
+    #: Its module; "" if it is not registered.
     module: str
+    #: The file of its code.
     path: Path
 
 
@@ -66,10 +58,8 @@ def of_package() -> dict[str, Model]:
 
 @cache
 def registry() -> dict[str, Model]:
-    """Return every model by name, without importing any model.
-
-    If the file of a plug-in cannot be found or parsed, the plug-in is left out, with a warning.
-    """
+    """Return every model by name, without importing any model."""
+    # If the file of a plug-in cannot be found or parsed, the plug-in is left out, with a warning.
     models: dict[str, Model] = {}
     for family in FAMILIES:
         models |= {name: model for name, model in of_package().items() if model.family == family}
@@ -82,13 +72,7 @@ def registry() -> dict[str, Model]:
 
 
 def get(name: str) -> Model:
-    """Return a model by name, without importing it.
-
-    Raises
-    ------
-    UserError
-        For an unknown name.
-    """
+    """Return a model by name, without importing it."""
     if name.endswith(".py"):
         family = None
         with suppress(OSError, ValueError):  # `load` reports a missing file
@@ -110,15 +94,8 @@ def is_external(name: str) -> bool:
 
 @cache
 def code(name: str) -> str:
-    """Return the fingerprint of a model's code, without running it.
-
-    The fingerprint of an estimator depends on its name and the version of its package.
-
-    Raises
-    ------
-    UserError
-        If the model is a file that does not exist.
-    """
+    """Return the fingerprint of a model's code, without running it."""
+    # The fingerprint of an estimator depends on its name and the version of its package.
     path = get(name).path
     if not path.is_file():
         raise UserError(f"there is no file {brief(name)}; expected a Python file with `fit`.")
@@ -131,13 +108,7 @@ def code(name: str) -> str:
 
 
 def check_device(name: str, device: str) -> None:
-    """Check that a model can compute on a device; every model can compute on the host.
-
-    Raises
-    ------
-    UserError
-        If it cannot.
-    """
+    """Check that a model can compute on a device; every model can compute on the host."""
 
     def able(model: Model) -> bool:
         return bool(ON_GPU.search(model.path.read_text(encoding="utf-8")))
@@ -151,13 +122,7 @@ def check_device(name: str, device: str) -> None:
 
 
 def check_family(name: str, family: str) -> None:
-    """Check that a model solves problems of a family.
-
-    Raises
-    ------
-    UserError
-        If it does not.
-    """
+    """Check that a model solves problems of a family."""
     if get(name).family != family:
         names = [model.name for model in registry().values() if model.family == family]
         raise UserError(

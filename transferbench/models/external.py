@@ -37,11 +37,9 @@ TYPES: dict[type, Any] = {
 
 
 def label(name: str) -> str:
-    """Return a short name for tables.
-
-    It is the name of a file without folder and suffix, the name of an estimator without its module,
-    or else the name itself.
-    """
+    """Return a short name for tables."""
+    # It is the name of a file without folder and suffix, the name of an estimator without its
+    # module, or else the name itself.
     return Path(name).stem if name.endswith(".py") else name.rpartition(":")[2]
 
 
@@ -53,16 +51,10 @@ def versions(name: str) -> list[str]:
 
 
 def adapted(name: str) -> Callable[..., Fit]:
-    """Return a `fit` that has the parameters of the estimator that are numbers, texts or flags.
-
-    `random_state` gets the seed.
-
-    Parameters
-    ----------
-    name
-        package.module:Name. An estimator of scikit-learn sees the words. An estimator that adapts
-        to a target sees 100 coordinates of their truncated SVD.
-    """
+    """Return a `fit` that has the parameters of the estimator that are numbers, texts or flags."""
+    # `random_state` gets the seed.
+    # `name`: An estimator of scikit-learn sees the words. An estimator that adapts to a target sees
+    # 100 coordinates of their truncated SVD.
     from sklearn.base import ClusterMixin, RegressorMixin
 
     module, _, attribute = name.partition(":")

@@ -34,18 +34,9 @@ def process_exists(pid: int) -> bool:
 
 
 def cores(root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -> int:
-    """Return the number of cores that this process may use, which may be less than the machine's.
-
-    It is the least of the number of cores in its affinity, of the quotas of its control groups
-    (rounded up) and of the numbers in CORE_VARIABLES.
-
-    Parameters
-    ----------
-    root
-        Folder with `proc` and `sys`.
-    environment
-        Environment variables.
-    """
+    """Return the number of cores that this process may use, at most those of the machine."""
+    # It is the least of the number of cores in its affinity, of the quotas of its control groups
+    # (rounded up) and of the numbers in CORE_VARIABLES.
     limits = [os.cpu_count() or 1]
     with suppress(AttributeError, OSError):  # only some systems have an affinity
         limits.append(len(os.sched_getaffinity(0)))
@@ -65,15 +56,8 @@ def cores(root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -
 
 
 def total_memory(root: Path = Path("/")) -> int | None:
-    """Return the bytes that this process may use: the machine's, or less in a container or a job.
-
-    None if the system does not report any.
-
-    Parameters
-    ----------
-    root
-        Folder with `proc` and `sys`.
-    """
+    """Return the bytes that this process may use: the machine's, or less in a container or job."""
+    # None if the system does not report any.
     limits = []
     with suppress(AttributeError, ValueError, OSError):
         limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
@@ -85,15 +69,7 @@ def total_memory(root: Path = Path("/")) -> int | None:
 
 
 def _control_groups(root: Path, *controllers: str) -> Iterator[Path]:
-    """Yield folders of the control groups of this process and of their parents.
-
-    Parameters
-    ----------
-    root
-        Folder with `proc` and `sys`.
-    *controllers
-        Names that the folder of a controller may have in version 1.
-    """
+    """Yield folders of the control groups of this process and of their parents."""
     groups = "0::/"  # without /proc, that of the container may still be found
     with suppress(OSError):
         groups = (root / "proc/self/cgroup").read_text()

@@ -24,24 +24,18 @@ INTERVAL = 0.1
 
 @dataclass(frozen=True)
 class Result:
-    """What a run yields.
-
-    Parameters
-    ----------
-    right
-        Domain → (n,) True for each scored document that is right, see `measures.correct`.
-    curve
-        Domain → first measure after each iteration.
-    seconds, costs
-        Wall time of the fit, as if it had made all artefacts; what the reused ones had cost.
-    """
+    """What a run yields."""
 
     problem: Problem
     truth: Truth
     fit: Fit
     measures: Mapping[str, Mapping[str, float]]
+    #: Domain → (n,) True for each scored document that is right, see `measures.correct`.
     right: Mapping[str, np.ndarray]
+    #: Domain → first measure after each iteration.
     curve: Mapping[str, list[float]]
+    #: `seconds`, `costs`: Wall time of the fit, as if it had made all artefacts; what the reused
+    #: ones had cost.
     seconds: float
     costs: artefacts.ArtefactCosts
 

@@ -49,26 +49,14 @@ def decide(
     published: bool = False,
     files: str = "",
 ) -> Reason:
-    """Return why a run is to be performed, "" if its record is its result.
-
-    New versions of libraries do not repeat a finished run.
-
-    Parameters
-    ----------
-    run
-        What is to be done.
-    record
-        The stored record of the run; None if there is none.
-    facts
-        Facts of the built task; None if it is not built, its data then count as unchanged.
-    rerun
-        Which runs to perform.
-    published
-        True if the record is of a published suite: it counts whatever data and code are now.
-    files
-        Digest of the user's files of the task as they are now; it tells a change of data also where
-        the task is not built. "" if there are none, or if they are unknown.
-    """
+    """Return why a run is to be performed, "" if its record is its result."""
+    # New versions of libraries do not repeat a finished run.
+    # `record`: The stored record of the run; None if there is none.
+    # `facts`: Facts of the built task; None if it is not built, its data then count as unchanged.
+    # `published`: True if the record is of a published suite: it counts whatever data and code are
+    # now.
+    # `files`: Digest of the user's files of the task as they are now; it tells a change of data
+    # also where the task is not built. "" if there are none, or if they are unknown.
     if rerun == "all":
         return "asked"
     if record is None or not record.done:
@@ -89,24 +77,14 @@ def decide(
 def with_outdated(
     runs: Sequence[Run], records: Sequence[Record], is_published: Sequence[bool]
 ) -> list[Record]:
-    """Return the records of an experiment, those outdated that do not belong to the newest.
-
-    No table may mix data or code. So all finished runs on a task must be of the data of its newest
-    record and score the same domains and documents, and all finished runs of a model must be of the
-    code of its newest record. Runs on a user's task must be of its files as they are now, as rows
-    may share a file. Others get the status outdated, with a reason. Whether the newest are of the
-    present code is for `decide`.
-
-    Parameters
-    ----------
-    runs
-        Planned runs.
-    records
-        The record of each.
-    is_published
-        True for a run of a published suite: it counts whatever the code is now, and other runs must
-        be of its data.
-    """
+    """Return the records of an experiment, those outdated that do not belong to the newest."""
+    # No table may mix data or code. So all finished runs on a task must be of the data of its
+    # newest record and score the same domains and documents, and all finished runs of a model must
+    # be of the code of its newest record. Runs on a user's task must be of its files as they are
+    # now, as rows may share a file. Others get the status outdated, with a reason. Whether the
+    # newest are of the present code is for `decide`.
+    # `is_published`: True for a run of a published suite: it counts whatever the code is now, and
+    # other runs must be of its data.
     built = {task: task.built for task in {run.task for run in runs}}
     present = {task: tasks.users_files_key(task) for task in built.values()}
     # Of what counts most, the newest: published runs, and among them by time.
@@ -160,11 +138,9 @@ def with_outdated(
 
 
 def has_untracked_code(model: str) -> bool:
-    """Return True for a model whose fingerprint does not cover all its code.
-
-    It is outside a package, or imports what cannot be traced, see `fingerprint.untraced`. An
-    estimator of scikit-learn is tracked by its version.
-    """
+    """Return True for a model whose fingerprint does not cover all its code."""
+    # It is outside a package, or imports what cannot be traced, see `fingerprint.untraced`. An
+    # estimator of scikit-learn is tracked by its version.
     if model.endswith(".py") or (":" in model and not model.startswith("sklearn.")):
         return True
     return bool(untraced(models.get(model).path))
@@ -182,11 +158,9 @@ def present(task: Task, settings: Settings) -> tuple[Facts | None, str]:
 def outdated(
     runs: Sequence[Run], records: Mapping[Identity, Record], settings: Settings
 ) -> list[str]:
-    """Return a sentence for each reason why finished runs are not of the present data or code.
-
-    Data are compared if they are the user's; those of other tasks are checked whenever they are
-    built. A model whose file is not here counts as unchanged.
-    """
+    """Return a sentence for each reason why finished runs are not of the present data or code."""
+    # Data are compared if they are the user's; those of other tasks are checked whenever they are
+    # built. A model whose file is not here counts as unchanged.
 
     @cache
     def of_user(task: Task) -> tuple[Facts | None, str]:

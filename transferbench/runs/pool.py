@@ -56,15 +56,8 @@ class Link(Protocol):
 def run_jobs(
     jobs: Iterable[Job], engine: Engine, on_progress: OnProgress
 ) -> Generator[tuple[Run, Record]]:
-    """Perform jobs; yield the record of each as it ends, in any order.
-
-    Closing the generator early, or an error in it, stops all running jobs.
-
-    Raises
-    ------
-    Failure
-        If the engine is lost.
-    """
+    """Perform jobs; yield the record of each as it ends, in any order."""
+    # Closing the generator early, or an error in it, stops all running jobs.
     inbox: Inbox = SimpleQueue()
     waiting: dict[Future[Record | None], tuple[Job, int]] = {}
     with engine(inbox) as submit:
@@ -145,10 +138,8 @@ class _LocalLink:
 
 
 def local(n_jobs: int) -> Engine:
-    """Return the engine of this machine: `n_jobs` runs at a time.
-
-    Jobs without a memory limit have equal parts of 80 % of the memory.
-    """
+    """Return the engine of this machine: `n_jobs` runs at a time."""
+    # Jobs without a memory limit have equal parts of 80 % of the memory.
 
     @contextmanager
     def engine(inbox: Inbox) -> Iterator[Submit]:

@@ -116,11 +116,9 @@ class RunProcess:
         self._output.close()
 
     def _exitcode(self) -> int | None:
-        """Return the exit code, None while the process lives.
-
-        A model may stop or kill the server. One that is stopped goes on; without one, nothing
-        reports the end of the processes that it had forked, so look for this one.
-        """
+        """Return the exit code, None while the process lives."""
+        # A model may stop or kill the server. One that is stopped goes on; without one, nothing
+        # reports the end of the processes that it had forked, so look for this one.
         continue_server()
         with _PROCESSES:
             exitcode: int | None = self._process.exitcode
@@ -148,7 +146,8 @@ class RunProcess:
         return None
 
     def _receive(self, source: socket) -> bytes:
-        """Return what has arrived. Wait no longer for a socket that the process has closed."""
+        """Return what has arrived."""
+        # Wait no longer for a socket that the process has closed.
         with suppress(BlockingIOError, ConnectionError):
             if part := source.recv(BLOCK):
                 return part
@@ -186,11 +185,9 @@ def _main(job: Job, lines: socket, output: socket) -> None:
 
 
 def start_server() -> BaseContext:
-    """Return a context whose processes are forked from a server (on Windows: spawned).
-
-    Start the server unless it runs; do not wait for its imports. Processes are not forked from this
-    one: it may have threads, of which a fork would copy the locks and not the threads.
-    """
+    """Return a context whose processes are forked from a server (on Windows: spawned)."""
+    # Start the server unless it runs; do not wait for its imports. Processes are not forked from
+    # this one: it may have threads, of which a fork would copy the locks and not the threads.
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     from multiprocessing import forkserver

@@ -19,19 +19,12 @@ BLINK = 0.1
 
 
 class ProgressBar:
-    """Shows how many runs have ended, which one is running, and how long the others may take.
+    """Shows how many runs have ended, which one is running, and how long the others may take."""
 
-    It is a bar on a terminal, else a line every PERIOD seconds.
-
-    Parameters
-    ----------
-    runs
-        All runs.
-    expected
-        Seconds of runs, as far as they are known; 0 if reused.
-    results
-        Folder of results where `transferbench status` finds the progress; None for nowhere.
-    """
+    # It is a bar on a terminal, else a line every PERIOD seconds.
+    # `expected`: Seconds of runs, as far as they are known; 0 if reused.
+    # `results`: Folder of results where `transferbench status` finds the progress; None for
+    # nowhere.
 
     def __init__(
         self,
@@ -90,11 +83,9 @@ class ProgressBar:
         self._show()
 
     def remaining(self) -> float:
-        """Return the seconds that the open runs may take, at least 1; NaN if nothing is known.
-
-        The pace of this machine is the time of the runs that ended over their expected time. Until
-        one has ended, it is as expected, or without expected times that of the iterations.
-        """
+        """Return the seconds that the open runs may take, at least 1; NaN if nothing is known."""
+        # The pace of this machine is the time of the runs that ended over their expected time.
+        # Until one has ended, it is as expected, or without expected times that of the iterations.
         now, measured = monotonic(), self.performed
         if not measured:
             iterations = [(now - start, i / planned) for start, i, planned in self.running.values()]

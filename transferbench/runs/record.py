@@ -63,10 +63,9 @@ CorrectDocuments = Mapping[tuple[str, str, str], np.ndarray]
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a run: seconds and bytes of memory (None: no limit), and threads (None: all).
+    """Limits of a run: seconds and bytes of memory (None: no limit), and threads (None: all)."""
 
-    And the device that it computes on, see `core.device`.
-    """
+    # And the device that it computes on, see `core.device`.
 
     seconds: float | None = 3600.0
     memory: int | None = None
@@ -210,15 +209,8 @@ class Record:
 
     @classmethod
     def of(cls, run: Run, status: Status, reason: str = "", facts: Facts | None = None) -> Self:
-        """Return a record of a run that ends now, without measurements.
-
-        Parameters
-        ----------
-        run, status, reason
-            See the class.
-        facts
-            Facts of the built task; None if it is not built.
-        """
+        """Return a record of a run that ends now, without measurements."""
+        # `facts`: Facts of the built task; None if it is not built.
         planned = (str(run.task), run.model, run.params, run.seed)
         record = cls(*planned, status, reason, code=run.code, finished=now())
         if facts is None:
@@ -227,14 +219,10 @@ class Record:
 
     @classmethod
     def from_line(cls, line: str | bytes) -> "Record":
-        """Return the record of a line.
-
-        Raises
-        ------
-        ValueError
-            If the line is no record of this version, has a key twice, or contradicts itself: other
-            domains were measured than scored, or an accuracy is not that of its own `right`.
-        """
+        """Return the record of a line."""
+        # Raises ValueError: if the line is no record of this version, has a key twice, or
+        # contradicts itself: other domains were measured than scored, or an accuracy is not that of
+        # its own `right`.
         if len(line) > MAX_LINE:
             raise ValueError(f"{len(line):,} bytes; expected at most {MAX_LINE:,}")
         record = _adapter().validate_json(line)
@@ -272,10 +260,8 @@ class Record:
         return first_equal(self.model, self.code)
 
     def matches_facts(self, facts: Facts) -> bool:
-        """Return True if the record is of data with these facts.
-
-        Records of version 1.1 and before have no `values`: they count as equal.
-        """
+        """Return True if the record is of data with these facts."""
+        # Records of version 1.1 and before have no `values`: they count as equal.
         return self.data == facts.key and (
             not self.values or same_values(self.values, facts.values)
         )
@@ -326,7 +312,7 @@ class Record:
         }
 
     def bits(self, domain: str) -> bytes:
-        """Return the unpacked `right` of a domain. Raise ValueError if it is damaged."""
+        """Return the unpacked `right` of a domain."""
         if domain not in self.documents:
             raise ValueError(f"right: no documents of {domain} were scored")
         size = math.ceil(self.documents[domain] / 8)
@@ -371,11 +357,10 @@ def _without_repeats(pairs: Sequence[tuple[str, Any]]) -> None:
 
 
 class OnProgress(Protocol):
-    """Progress of a run: the iteration, and how many are planned.
+    """Progress of a run: the iteration, and how many are planned."""
 
-    Called without arguments, at least every half second, it is a heartbeat. May raise an error to
-    end all runs.
-    """
+    # Called without arguments, at least every half second, it is a heartbeat. May raise an error to
+    # end all runs.
 
     def __call__(self, run: Run | None = None, iteration: int = 0, planned: int = 1, /) -> None:
         """Receive progress, or a heartbeat."""
@@ -383,10 +368,9 @@ class OnProgress(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """A run, its built task, its limits, the folder of artefacts.
+    """A run, its built task, its limits, the folder of artefacts."""
 
-    Without an existing folder of artefacts, the run makes all of them itself.
-    """
+    # Without an existing folder of artefacts, the run makes all of them itself.
 
     run: Run
     built: BuiltTask

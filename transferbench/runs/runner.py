@@ -22,10 +22,8 @@ from transferbench.tasks import BuiltTask, Task
 
 
 def plan_runs(task: str, model: str, given: dict[str, Any], seeds: Iterable[int]) -> list[Run]:
-    """Return the runs of a model on a task: one for each seed, or one if it takes no seed.
-
-    Raise UserError for an unknown task, model or parameter, and for a path that is not UTF-8.
-    """
+    """Return the runs of a model on a task: one for each seed, or one if it takes no seed."""
+    # Raise UserError for an unknown task, model or parameter, and for a path that is not UTF-8.
     check_utf8("task", task)
     check_utf8("model", model)
     function = models.load(model)
@@ -36,13 +34,7 @@ def plan_runs(task: str, model: str, given: dict[str, Any], seeds: Iterable[int]
 
 
 def check_utf8(what: str, name: str) -> None:
-    """Check that a name can be written into a record; the path of a user's file may be any bytes.
-
-    Raises
-    ------
-    UserError
-        If it is not UTF-8.
-    """
+    """Check that a name can be written into a record; a user's path may be any bytes."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -63,42 +55,17 @@ def run(
     expected: Mapping[Run, float] | None = None,
     on_record: Callable[[Run, Record], None] = lambda run, record: None,
 ) -> list[Record]:
-    """Return the record of each run, in order; perform those that `rerun` names.
-
-    All tasks are fetched and built before the first run starts. Only this process writes records,
-    each as soon as its run ends, so that an interrupt loses none. A run that raises, crashes or
-    exceeds a limit gets a record with the reason and does not affect others. If the data of a task
-    cannot be obtained, its runs get `unavailable` records, which are not written.
-
-    Parameters
-    ----------
-    runs
-        The runs; of equal ones one is performed.
-    settings
-        Where data and results are.
-    n_jobs
-        Runs at a time on this machine.
-    cluster
-        Where to perform the runs instead, see `cluster.engine`; "" for this machine.
-    limits
-        Returns the limits of a run.
-    rerun
-        Which runs to perform, see `policy.decide`.
-    store
-        Finished records, and where new ones go; by default that of single runs.
-    file_of
-        Returns the file of a run's record, None for that of single runs.
-    expected
-        Seconds that runs may take, for the progress.
-    on_record
-        Called with each run and its record, stored or new.
-
-    Raises
-    ------
-    UserError
-        If a model is not made for its task or device, if the device is missing or if records
-        cannot be written.
-    """
+    """Return the record of each run, in order; perform those that `rerun` names."""
+    # All tasks are fetched and built before the first run starts. Only this process writes records,
+    # each as soon as its run ends, so that an interrupt loses none. A run that raises, crashes or
+    # exceeds a limit gets a record with the reason and does not affect others. If the data of a
+    # task cannot be obtained, its runs get `unavailable` records, which are not written.
+    # `runs`: The runs; of equal ones one is performed.
+    # `cluster`: Where to perform the runs instead, see `cluster.engine`; "" for this machine.
+    # `limits`: Returns the limits of a run.
+    # `store`: Finished records, and where new ones go; by default that of single runs.
+    # `file_of`: Returns the file of a run's record, None for that of single runs.
+    # `on_record`: Called with each run and its record, stored or new.
     store = store or Store(settings.results, single=True)
     artefacts = open_folder(settings.data, settings.max_artefacts)
     records: dict[Run, Record] = {}

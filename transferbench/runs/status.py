@@ -31,30 +31,23 @@ PERIOD, OLD = 5.0, 60.0
 
 @dataclass(frozen=True)
 class Running:
-    """A command that performs runs.
-
-    Parameters
-    ----------
-    host, pid
-        Its machine and process.
-    ended, total
-        Numbers of its runs that have ended, and of all.
-    runs
-        Runs that are performed now.
-    seconds_left
-        How long the others may take; None if that is not known.
-    """
+    """A command that performs runs."""
 
     host: str
     pid: int
+    #: `ended`, `total`: Numbers of its runs that have ended, and of all.
     ended: int
     total: int
+    #: Runs that are performed now.
     runs: tuple[str, ...]
+    #: How long the others may take; None if that is not known.
     seconds_left: Annotated[float, Ge(0)] | None
 
 
 class StatusFile:
-    """The file of this command. A folder that cannot be written is no error."""
+    """The file of this command."""
+
+    # A folder that cannot be written is no error.
 
     def __init__(self, results: Path) -> None:
         self._host = socket.gethostname()
@@ -96,10 +89,8 @@ def _now(folder: Path) -> float:
 
 
 def commands(results: Path) -> list[tuple[Running, bool]]:
-    """Return the commands that perform runs in a folder of results.
-
-    With each, False if it has written nothing for OLD seconds: it was killed.
-    """
+    """Return the commands that perform runs in a folder of results."""
+    # With each, False if it has written nothing for OLD seconds: it was killed.
     from pydantic import TypeAdapter
 
     running = []

@@ -25,15 +25,8 @@ LOCK = ".runs.lock"
 
 
 def read(path: Path) -> dict[Identity, Record]:
-    """Return the records of a file, of each run the one that stands for it, see `kept`.
-
-    A torn last line, of a process that was killed, is left out with a warning.
-
-    Raises
-    ------
-    UserError
-        If the file is missing, or has a line that is no run.
-    """
+    """Return the records of a file, of each run the one that stands for it, see `kept`."""
+    # A torn last line, of a process that was killed, is left out with a warning.
     return {run: lines[-1] for run, lines in read_lines(path).items()}
 
 
@@ -90,20 +83,12 @@ def _torn_line(file: IO[bytes]) -> bytes:
 
 
 def latest(records: Sequence[Record]) -> Record:
-    """Return the record that stands for a run.
-
-    The newest record, by its time, says which data and code the run has now. Of the records of
-    these, the newest finished one stands for the run, one with a curve before others, or else the
-    newest: a run that was out of time does not undo a finished one of the same data and code, but
-    no result of other data or code stays in a table when the run fails.
-
-    The lines of a file are not always in order of time: a merge of two branches joins them.
-
-    Parameters
-    ----------
-    records
-        The records of one run in the order of their lines, at least one.
-    """
+    """Return the record that stands for a run."""
+    # The newest record, by its time, says which data and code the run has now. Of the records of
+    # these, the newest finished one stands for the run, one with a curve before others, or else the
+    # newest: a run that was out of time does not undo a finished one of the same data and code, but
+    # no result of other data or code stays in a table when the run fails.
+    # The lines of a file are not always in order of time: a merge of two branches joins them.
     if len(records) == 1:
         return records[0]
     by_time = sorted(records, key=lambda record: record.finished)
@@ -122,11 +107,9 @@ def latest(records: Sequence[Record]) -> Record:
 
 
 def kept(records: Sequence[Record]) -> list[Record]:
-    """Return the lines of one run that its file keeps; the last one stands for the run.
-
-    An unfinished line never displaces a finished one: the newest finished one stays before it,
-    although it stands for nothing if it is of other data or code.
-    """
+    """Return the lines of one run that its file keeps; the last one stands for the run."""
+    # An unfinished line never displaces a finished one: the newest finished one stays before it,
+    # although it stands for nothing if it is of other data or code.
     standing = latest(records)
     finished = [record for record in records if record.done]
     return [standing] if standing.done or not finished else [latest(finished), standing]
@@ -134,24 +117,16 @@ def kept(records: Sequence[Record]) -> list[Record]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Let no other process write a file of runs. Raise UserError if it cannot be written."""
+    """Let no other process write a file of runs."""
     with exclusive(path.with_name(LOCK), lambda: None), reporting(path):
         file_mode(path)
         yield
 
 
 class Store:
-    """The runs in a folder of results.
+    """The runs in a folder of results."""
 
-    Parameters
-    ----------
-    results
-        The folder.
-    single
-        If true, read the file of single runs alone; else all files.
-    committed
-        Files of published results, whose runs count as current whatever the code is now.
-    """
+    # `single`: If true, read the file of single runs alone; else all files.
 
     def __init__(
         self, results: Path, *, single: bool = False, committed: Iterable[Path] = ()
@@ -180,11 +155,9 @@ class Store:
         return any(record.done for record in self._standing(run, self._committed))
 
     def get(self, run: Run, path: Path | None = None) -> Record | None:
-        """Return the record that stands for a run: of this file, or a finished one of any file.
-
-        Of equal data and code that of this file comes first, if it has the curve that the run asks
-        for: others may lack the decisions that this file keeps.
-        """
+        """Return the record that stands for a run: of this file, or a finished one of any file."""
+        # Of equal data and code that of this file comes first, if it has the curve that the run
+        # asks for: others may lack the decisions that this file keeps.
         own = next(iter(self._standing(run, [path or self.single])), None)
         known = [record for record in self._standing(run) if record.done]
         known += [own] if own and not own.done else []
@@ -201,10 +174,8 @@ class Store:
         return [lines[-1] for lines in found if lines]
 
     def append(self, record: Record, path: Path | None = None) -> Record:
-        """Append a record to a file and return it. Raise UserError if it cannot be written.
-
-        Times never decrease: after a clock change the former time of the run is used.
-        """
+        """Append a record to a file and return it."""
+        # Times never decrease: after a clock change the former time of the run is used.
         path = path or self.single
         times = [known.finished for known in self._standing(record.run)]
         record = replace(record, finished=max([record.finished, *times]))
@@ -226,23 +197,11 @@ class Store:
         return record
 
     def rewrite_in_order(self, path: Path, planned: Mapping[Run, Record]) -> dict[Identity, Record]:
-        """Give a file the lines that are `kept`, those of planned runs first in their order.
-
-        A file that is in order stays as it is.
-
-        Parameters
-        ----------
-        path
-            The file.
-        planned
-            Runs with their records; an unfinished one gives way to a finished one of any file that
-            is of the same data and code.
-
-        Returns
-        -------
-        dict
-            The record that stands for each run of the file.
-        """
+        """Give a file the lines that are `kept`, those of planned runs first in their order."""
+        # A file that is in order stays as it is.
+        # `planned`: Runs with their records; an unfinished one gives way to a finished one of any
+        # file that is of the same data and code.
+        # Returns: The record that stands for each run of the file.
         with writing(path):
             if self._read_at.get(path) != _version(path):
                 self.files[path] = self._read(path) if path.is_file() else {}

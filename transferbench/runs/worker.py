@@ -32,15 +32,7 @@ def versions() -> dict[str, str]:
 
 
 def run_job(job: Job, send: Send) -> str:
-    """Return the record of a run as a line; an error becomes its status and reason.
-
-    Parameters
-    ----------
-    job
-        The run, its task and limits.
-    send
-        Takes progress, a line `[iteration, planned]`.
-    """
+    """Return the record of a run as a line; an error becomes its status and reason."""
     limits = job.limits
     libraries = [*map(" ".join, versions().items())]
     record = replace(job.record("done"), versions=", ".join(libraries))

@@ -50,25 +50,14 @@ ASCII = '\n\r\t ",;|0Aa'
 
 @dataclass(frozen=True)
 class Dialect:
-    """The dialect of a text file.
+    """The dialect of a text file."""
 
-    Parameters
-    ----------
-    encoding
-        Encoding of the text after the byte order mark.
-    mark
-        True if the file begins with a byte order mark.
-    delimiter
-        Separator of the columns.
-    quoted
-        False if quotes are characters of the texts, as in TSV without quoting.
-    line_end
-        End of a line.
-    """
-
+    #: Encoding of the text after the byte order mark.
     encoding: str = "utf-8"
+    #: True if the file begins with a byte order mark.
     mark: bool = False
     delimiter: str = ","
+    #: False if quotes are characters of the texts, as in TSV without quoting.
     quoted: bool = True
     line_end: str = "\n"
 
@@ -78,25 +67,12 @@ DEFAULT = Dialect()
 
 
 def decode(path: Path, encoding: str) -> tuple[TextIO, Dialect]:
-    """Return the text of a file, and its encoding and byte order mark as a Dialect.
-
-    A file with a byte order mark has the encoding of the mark. For other files UTF-8 is tried
-    first, and the named encoding is used if this fails. If the encoding is not the named one, a
-    warning says so.
-
-    Parameters
-    ----------
-    path
-        The file.
-    encoding
-        The named encoding.
-
-    Raises
-    ------
-    UserError
-        If the encoding is unknown, if it does not have some bytes (the message has their line), or
-        if a line has more than MAX_LINE bytes.
-    """
+    """Return the text of a file, and its encoding and byte order mark as a Dialect."""
+    # A file with a byte order mark has the encoding of the mark. For other files UTF-8 is tried
+    # first, and the named encoding is used if this fails. If the encoding is not the named one, a
+    # warning says so.
+    # Raises UserError: if the encoding is unknown, if it does not have some bytes (the message has
+    # their line), or if a line has more than MAX_LINE bytes.
     content = path.read_bytes()
     for number, row in enumerate(io.BytesIO(content), start=1):
         if len(row) > MAX_LINE < (size := max(map(len, row.split(b"\r")))):
@@ -124,7 +100,7 @@ def decode(path: Path, encoding: str) -> tuple[TextIO, Dialect]:
 
 
 def _codec(encoding: str) -> str:
-    """Return Python's name of an encoding of texts. Raise UserError if it is none."""
+    """Return Python's name of an encoding of texts."""
     try:
         "a".encode(encoding)
         return codecs.lookup(encoding).name
@@ -134,10 +110,8 @@ def _codec(encoding: str) -> str:
 
 
 def _without_mark(path: Path, content: bytes, name: str) -> str:
-    """Return the encoding of a file without byte order mark.
-
-    It is UTF-8 if the file is valid UTF-8 with other characters than ASCII, else the named one.
-    """
+    """Return the encoding of a file without byte order mark."""
+    # It is UTF-8 if the file is valid UTF-8 with other characters than ASCII, else the named one.
     of_bytes = ASCII.encode(name) == ASCII.encode()
     if not of_bytes and not name.startswith(("utf-16", "utf-32")):
         return name  # such as ISO-2022, which looks like ASCII
@@ -222,23 +196,10 @@ def _wrong_byte(
 def find_delimiter(
     head: str, suffix: str, wanted: Collection[str] = (), *, quoted: bool = True
 ) -> str:
-    """Return the separator of the columns of a table, by its first line.
-
-    It is a tab in a .tsv whose first line has one. Otherwise it is the separator that separates
-    most of the wanted columns. If several do, the most frequent one is taken, and on a tie that of
-    the suffix. Spreadsheets write semicolons where the comma is the decimal sign.
-
-    Parameters
-    ----------
-    head
-        The first line.
-    suffix
-        Suffix of the file, lower case.
-    wanted
-        Names of columns of texts and labels.
-    quoted
-        False if quotes are characters of the names.
-    """
+    """Return the separator of the columns of a table, by its first line."""
+    # It is a tab in a .tsv whose first line has one. Otherwise it is the separator that separates
+    # most of the wanted columns. If several do, the most frequent one is taken, and on a tie that
+    # of the suffix. Spreadsheets write semicolons where the comma is the decimal sign.
     usual = "\t" if suffix == ".tsv" else ","
     plain = re.sub('"[^"]*"', "", head) if quoted else head
     if usual == "\t" and "\t" in plain:
@@ -257,18 +218,7 @@ def find_delimiter(
 
 
 def named_delimiter(name: str) -> str:
-    """Return the separator that the user names.
-
-    Parameters
-    ----------
-    name
-        One character, or a key of NAMED_DELIMITERS.
-
-    Raises
-    ------
-    UserError
-        If it is any other text, a quote or a line end.
-    """
+    """Return the separator that the user names."""
     delimiter = NAMED_DELIMITERS.get(name.casefold(), name)
     if len(delimiter) != 1 or delimiter in '"\r\n':
         expected = f"expected one character, or one of {', '.join(NAMED_DELIMITERS)}"

@@ -42,55 +42,40 @@ FEATURES = ("words", "embeddings", "both")
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """Options to read files, as command-line options, keys of a YAML task and Python arguments.
+    """Options to read files, as command-line options, keys of a YAML task and Python arguments."""
 
-    Parameters
-    ----------
-    text, label
-        Columns of the texts and of the labels.
-    separator
-        Text between the labels of a document; None for the default of the family.
-    encoding
-        Encoding of files that are not UTF-8 and have no byte order mark.
-    delimiter
-        Separator of the columns of CSV and TSV; None if the first line decides.
-    quoting
-        "minimal" if values with separators are in quotes, "none" if quotes are characters of the
-        texts. "auto" means "minimal". For files with tabs it means "none" if only this makes each
-        line a row.
-    source_text, source_label, source_encoding, source_delimiter, source_quoting
-        The same for sources; None if they are like targets.
-    features
-        Features of a document that models see: "words", "embeddings" or "both". The words of a
-        matrix are its numbers. None means both if there are files of vectors, else words.
-    vectors
-        Files of dense vectors, one for each domain, sources first, or one for all; see
-        `userdata.vectors`. Without files, embeddings are computed from the texts.
-    """
-
+    #: `text`, `label`: Columns of the texts and of the labels.
     text: str = _option("--text-column", "text", "Column of the texts.")
     label: str = _option("--label-column", "label", "Column of the labels.")
+    #: Text between the labels of a document; None for the default of the family.
     separator: str | None = _option(
         "--label-separator", None,
         "Text between the labels of a document; '' if each document has one label.  "
         "[default: | for multi-label models]",
     )  # fmt: skip
+    #: Encoding of files that are not UTF-8 and have no byte order mark.
     encoding: str = _option(
         "--encoding", "utf-8",
         "Encoding of texts that are not UTF-8. CSV files of Excel may have cp1252 (Western "
         "European), cp949 (Korean), cp932 (Japanese) or gb18030 (Chinese).",
     )  # fmt: skip
+    #: Separator of the columns of CSV and TSV; None if the first line decides.
     delimiter: str | None = _option(
         "--delimiter", None,
         "Separator of the columns of CSV and TSV: a character, or the word tab.  "
         "[default: the first line decides]",
     )  # fmt: skip
+    #: "minimal" if values with separators are in quotes, "none" if quotes are characters of the
+    #: texts. "auto" means "minimal". For files with tabs it means "none" if only this makes each
+    #: line a row.
     quoting: Literal["auto", "minimal", "none"] = _option(
         "--quoting", "auto",
         "Meaning of quotes in CSV and TSV. none: they are characters of the texts. minimal: they "
         "enclose values with separators or line ends.",
         choices=QUOTING,
     )  # fmt: skip
+    #: `source_text`, `source_label`, `source_encoding`, `source_delimiter`, `source_quoting`: The
+    #: same for sources; None if they are like targets.
     source_text: str | None = _option(
         "--source-text-column", None, "Column of the texts of sources, if it differs."
     )
@@ -106,6 +91,8 @@ class ReadOptions:
     source_quoting: Literal["auto", "minimal", "none"] | None = _option(
         "--source-quoting", None, "Quoting of sources, if it differs.", choices=QUOTING
     )
+    #: Features of a document that models see: "words", "embeddings" or "both". The words of a
+    #: matrix are its numbers. None means both if there are files of vectors, else words.
     features: Literal["words", "embeddings", "both"] | None = _option(
         "--features", None,
         "Features that models see: words, sentence embeddings, or both. Without --vectors, "
@@ -113,6 +100,8 @@ class ReadOptions:
         "[default: both with --vectors, else words]",
         choices=FEATURES,
     )  # fmt: skip
+    #: Files of dense vectors, one for each domain, sources first, or one for all; see
+    #: `userdata.vectors`. Without files, embeddings are computed from the texts.
     vectors: tuple[str, ...] = _option(
         "--vectors", (),
         "File of embeddings by an encoder of your own (.npy .npz), with a row for each document. "
@@ -134,53 +123,34 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class DomainFiles:
-    """The files of one domain.
+    """The files of one domain."""
 
-    Parameters
-    ----------
-    name
-        Name of the domain. It is the name of the file or folder, or else of the first file, without
-        its suffix.
-    path
-        The file, or the text that names several files; messages show it.
-    files
-        Paths of the files, in alphabetical order.
-    """
-
+    #: Name of the domain. It is the name of the file or folder, or else of the first file, without
+    #: its suffix.
     name: str
+    #: The file, or the text that names several files; messages show it.
     path: Path
+    #: Paths of the files, in alphabetical order.
     files: tuple[Path, ...]
 
 
 @dataclass(frozen=True)
 class Documents:
-    """Documents of one file, or of the files of one domain.
+    """Documents of one file, or of the files of one domain."""
 
-    Parameters
-    ----------
-    path
-        The file, or the text that names several files; messages show it.
-    content
-        Texts, or a matrix (n, d) of nonnegative numbers, documents by features.
-    labels
-        (n,) names of classes, "" for a document without a label.
-    table
-        (n, ·) the columns of the user's tables; no columns for matrices. The index has the file of
-        each document, and its row, which is its number in the file from 1.
-    kind
-        The kind of the files, see `file_kind`.
-    name
-        Name of the domain; "" stands for the name of the file.
-    dialect
-        Dialect of the first file.
-    """
-
+    #: The file, or the text that names several files; messages show it.
     path: Path
+    #: Texts, or a matrix (n, d) of nonnegative numbers, documents by features.
     content: Sequence[str] | sp.csr_array
+    #: (n,) names of classes, "" for a document without a label.
     labels: list[str]
+    #: (n, ·) the columns of the user's tables; no columns for matrices. The index has the file of
+    #: each document, and its row, which is its number in the file from 1.
     table: pd.DataFrame
     kind: str = "texts"
+    #: Name of the domain; "" stands for the name of the file.
     name: str = ""
+    #: Dialect of the first file.
     dialect: Dialect = DEFAULT
 
     def __len__(self) -> int:
@@ -196,18 +166,7 @@ def file_kind(path: Path) -> str:
 
 
 def check_kind(documents: Sequence[Documents]) -> None:
-    """Check that the files are of one kind: texts, npz or SVMlight.
-
-    Parameters
-    ----------
-    documents
-        Documents of one or more files.
-
-    Raises
-    ------
-    UserError
-        If they are of several kinds.
-    """
+    """Check that the files are of one kind: texts, npz or SVMlight."""
     first = documents[0]
     for other in documents:
         if other.kind != first.kind:
@@ -215,36 +174,13 @@ def check_kind(documents: Sequence[Documents]) -> None:
 
 
 def find_domains(names: Sequence[str]) -> list[DomainFiles]:
-    """Return the domain of each name.
-
-    Parameters
-    ----------
-    names
-        Files, folders or patterns. A file that does not exist is no error here.
-
-    Raises
-    ------
-    UserError
-        If a name has no files.
-    """
+    """Return the domain of each name."""
+    # `names`: A file that does not exist is no error here.
     return [find_files(name) for name in names]
 
 
 def find_files(name: str, folder: Path = Path()) -> DomainFiles:
-    """Return the domain of one name.
-
-    Parameters
-    ----------
-    name
-        A file, folder or pattern, or several.
-    folder
-        The folder that relative paths start from.
-
-    Raises
-    ------
-    UserError
-        If no file matches.
-    """
+    """Return the domain of one name."""
     # Path.is_file raises for very long names.
     is_file = os.path.isfile(folder / name)  # noqa: PTH113
     parts = [name] if is_file else [part.strip() for part in name.split(",")]
@@ -258,18 +194,7 @@ def find_files(name: str, folder: Path = Path()) -> DomainFiles:
 
 
 def check_unique(domains: Iterable[DomainFiles]) -> None:
-    """Check that no file occurs twice; a link counts as the file that it leads to.
-
-    Parameters
-    ----------
-    domains
-        Files of the domains.
-
-    Raises
-    ------
-    UserError
-        If a file occurs twice.
-    """
+    """Check that no file occurs twice; a link counts as the file that it leads to."""
     real_paths = set()
     for domain in domains:
         for file in domain.files:

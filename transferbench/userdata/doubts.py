@@ -96,15 +96,9 @@ def data_doubts(problem: Problem, separations: Mapping[str, Separation] = UNNAME
 
 
 def _feature_doubts(X: sp.csr_array, in_source: np.ndarray) -> Iterator[tuple[str, bool]]:
-    """Yield the text of each doubt, and True if the target's results are worthless.
-
-    Parameters
-    ----------
-    X
-        (n, d) documents of the target.
-    in_source
-        (d,) 1 for features of the source, else 0.
-    """
+    """Yield the text of each doubt, and True if the target's results are worthless."""
+    # `X`: (n, d) documents of the target.
+    # `in_source`: (d,) 1 for features of the source, else 0.
     n, has_source = X.shape[0], bool(in_source.any())
     empty = int(np.sum(np.diff(X.indptr) == 0))
     unrelated = int(np.sum(X @ in_source == 0)) if has_source else empty
@@ -151,10 +145,8 @@ def overlap_doubts(problem: Problem) -> list[Doubt]:
 
 
 def _keys(domain: Domain, directions: np.ndarray) -> np.ndarray:
-    """Return a number for each document with a feature; equal documents have the same number.
-
-    It is the rounded projection of the document, at length one, on two random directions (d, 2).
-    """
+    """Return a number for each document with a feature; equal documents have the same number."""
+    # It is the rounded projection of the document, at length one, on two random directions (d, 2).
     X = sp.csr_array(domain.X, dtype=np.float64)  # in float32 lengths change the last digits
     X = unit_rows(X[np.flatnonzero(np.diff(X.indptr) >= 1)])
     return np.asarray(np.round(X @ directions, 5).view(complex).ravel())
@@ -229,15 +221,9 @@ def _label_doubts(scores: np.ndarray) -> Iterator[tuple[str, bool]]:
 
 
 def _far_from_sample(shares: np.ndarray, counts: np.ndarray) -> int | None:
-    """Return the class whose share is farthest outside its interval by a sample, None if none is.
-
-    Parameters
-    ----------
-    shares
-        (c,) class shares.
-    counts
-        (c,) number of labelled documents of each class.
-    """
+    """Return the class whose share is farthest outside its interval by a sample, else None."""
+    # `counts`: (c,) number of labelled documents of each class.
+    # Shapes: shares (c,).
     m = counts.sum()
     likely = (counts + 2) / (m + 4)  # Agresti and Coull, 1998
     excess = np.abs(shares - likely) - 2 * np.sqrt(likely * (1 - likely) / (m + 4))
@@ -245,17 +231,8 @@ def _far_from_sample(shares: np.ndarray, counts: np.ndarray) -> int | None:
 
 
 def _one_class(decided: np.ndarray, share: float, group: str) -> Iterator[tuple[str, bool]]:
-    """Yield a doubt if all decisions are equal.
-
-    Parameters
-    ----------
-    decided
-        (n,) decisions.
-    share
-        Expected share of that class or cluster.
-    group
-        Its name in the message.
-    """
+    """Yield a doubt if all decisions are equal."""
+    # Shapes: decided (n,).
     n = len(decided)
     if n > 1 and (decided == decided[0]).all():
         worthless = bool(n >= MIN_DOCUMENTS and share**n < IMPROBABLE)
@@ -269,25 +246,12 @@ def _decision_doubts(
     params: Mapping[str, Any],
     matched: bool,
 ) -> Iterator[tuple[str, bool]]:
-    """Yield doubts about the decisions of a model on a target; see `fit_doubts`.
-
-    Expected shares are those that the user gives, or else those of the source. With a labelled
-    sample of the target, they are the shares from which `consensus` begins, see
-    `consensus.labelled_members`.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    target
-        The target.
-    decided
-        (n,) decisions.
-    params
-        All parameters of the model.
-    matched
-        True if the model estimates the shares, so that a difference is no reason to doubt.
-    """
+    """Yield doubts about the decisions of a model on a target; see `fit_doubts`."""
+    # Expected shares are those that the user gives, or else those of the source. With a labelled
+    # sample of the target, they are the shares from which `consensus` begins, see
+    # `consensus.labelled_members`.
+    # `matched`: True if the model estimates the shares, so that a difference is no reason to doubt.
+    # Shapes: decided (n,).
     classes, whose = [*map(short_label, problem.classes)], "the source's"
     expected = labelled_shares(replace(problem, domains=problem.sources))
     if target.seen.any():

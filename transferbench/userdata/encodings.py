@@ -31,20 +31,13 @@ FREQUENT = (
 
 
 class _Usual(NamedTuple):
-    """Letters that are usual in texts of an encoding.
+    """Letters that are usual in texts of an encoding."""
 
-    Parameters
-    ----------
-    language
-        Language or script, for messages.
-    letters
-        Usual characters beyond ASCII, as in the brackets of a regular expression.
-    share
-        Their smallest usual share of all characters beyond ASCII but SIGNS.
-    """
-
+    #: Language or script, for messages.
     language: str
+    #: Usual characters beyond ASCII, as in the brackets of a regular expression.
     letters: str
+    #: Their smallest usual share of all characters beyond ASCII but SIGNS.
     share: float
 
 
@@ -72,10 +65,9 @@ LATIN = ("cp1252", "cp1250", "cp1254", "iso8859-1", "iso8859-15")
 
 
 def likely(content: bytes) -> tuple[str, str]:
-    """Return the likely encoding of bytes that are not UTF-8, and its language; "" for unknown.
-
-    It decodes all the bytes. If several encodings are equally likely, that of the system is taken.
-    """
+    """Return the likely encoding of bytes that are not UTF-8, and its language; "" for unknown."""
+    # It decodes all the bytes. If several encodings are equally likely, that of the system is
+    # taken.
     first = re.search(rb"[\x80-\xff]", content)
     start = content.rfind(b"\n", 0, first.start()) + 1 if first else 0
     sample = content[start : start + SAMPLE_BYTES]

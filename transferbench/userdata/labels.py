@@ -46,18 +46,9 @@ MAX_GROUPS, MAX_COMPARED = 5, 10_000
 
 
 def warn_of_alike(counts: Mapping[tuple[str, str], int], path: Path) -> None:
-    """Warn of labels that differ only in Unicode form, case, blanks or notation.
-
-    Codes such as 1.1 and 1.10 are different labels, although these decimal numbers are equal; see
-    `_are_codes`.
-
-    Parameters
-    ----------
-    counts
-        Numbers of documents by label and file.
-    path
-        The file or folder that the warning begins with.
-    """
+    """Warn of labels that differ only in Unicode form, case, blanks or notation."""
+    # Codes such as 1.1 and 1.10 are different labels, although these decimal numbers are equal; see
+    # `_are_codes`.
     names = sorted({name for name, _ in counts})
     if len(names) > MAX_COMPARED:
         return
@@ -147,10 +138,8 @@ def _forms(name: str) -> set[str]:
 
 
 def _plain(text: str) -> str:
-    """Return a text without case, blanks, invisible characters and enclosing quotes.
-
-    Numbers get one notation: 1, +1, 01, 1.0 and 1e0 become 1. Words get no signs between them.
-    """
+    """Return a text without case, blanks, invisible characters and enclosing quotes."""
+    # Numbers get one notation: 1, +1, 01, 1.0 and 1e0 become 1. Words get no signs between them.
     folded = _folded(text)
     return _number(folded) or normalize("NFKC", _joined(folded))
 

@@ -54,28 +54,15 @@ SAMPLE_SIZE = 1000
 
 @dataclass(frozen=True)
 class Loaded:
-    """The problem of the user's files, and their documents.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    truth
-        Its truth.
-    sources
-        Documents of the labelled domains.
-    targets
-        Documents of the other domains.
-    options
-        Every option of the features with its value; commands print them.
-    features
-        Features of a document that models see, see `problem_views`.
-    """
+    """The problem of the user's files, and their documents."""
 
     problem: Problem
     truth: Truth
+    #: Documents of the labelled domains.
     sources: list[Documents]
+    #: Documents of the other domains.
     targets: list[Documents]
+    #: Every option of the features with its value; commands print them.
     options: dict[str, Any]
     features: Features = "words"
 
@@ -93,33 +80,10 @@ def load(
     label_file: Path | None = None,
     using: Settings | None = None,
 ) -> Loaded:
-    """Read the files of the domains, and build their problem.
-
-    Parameters
-    ----------
-    sources, targets
-        Files of the domains, see `find_domains`.
-    family
-        Family of the problem.
-    labels
-        Documents of the targets that must have a label.
-    options
-        Options of the features.
-    read_options
-        Options to read the files.
-    name, clusters
-        See `documents_problem`.
-    label_file
-        Labels of the targets, see `with_labels`.
-    using
-        Settings that name the model of embeddings and the folder where they are stored. By default
-        the environment decides.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be read, or if the documents are no valid problem.
-    """
+    """Read the files of the domains, and build their problem."""
+    # `labels`: Documents of the targets that must have a label.
+    # `using`: Settings that name the model of embeddings and the folder where they are stored. By
+    # default the environment decides.
     domains = [*sources, *targets]
     check_unique(domains)
     files = [file for domain in domains for file in domain.files]
@@ -167,38 +131,14 @@ def documents_problem(
     dense: np.ndarray | None = None,
     words: bool = True,
 ) -> tuple[Problem, Truth]:
-    """Return the problem of documents, and its truth.
-
-    It is a transfer problem, or a clustering problem if there is no source. Classes are the labels
-    of the sources in alphabetical order. Without sources they are the labels of the targets, or the
-    numbers from 1 to `clusters`. Labelled documents of the targets are scored.
-
-    Parameters
-    ----------
-    sources
-        Documents of the labelled domains.
-    targets
-        Documents of the other domains.
-    options
-        Options of the features.
-    name
-        Name of the problem.
-    clusters
-        Number of classes if targets have no labels.
-    separator
-        Text between the labels of a document in a multi-label problem; "" if each document has one
-        label. None makes a problem with one label for each document.
-    dense
-        Vectors (n, d) of all documents with rows of length one, or None. They are the second view,
-        or the only one.
-    words
-        False for the vectors alone.
-
-    Raises
-    ------
-    UserError
-        If the documents are no valid problem.
-    """
+    """Return the problem of documents, and its truth."""
+    # It is a transfer problem, or a clustering problem if there is no source. Classes are the
+    # labels of the sources in alphabetical order. Without sources they are the labels of the
+    # targets, or the numbers from 1 to `clusters`. Labelled documents of the targets are scored.
+    # `separator`: Text between the labels of a document in a multi-label problem; "" if each
+    # document has one label. None makes a problem with one label for each document.
+    # `dense`: Vectors (n, d) of all documents with rows of length one, or None. They are the second
+    # view, or the only one.
     classes = [str(i + 1) for i in range(clusters)] or _classes(sources or targets, separator)
     files = [*sources, *targets]
     warn_of_alike(_label_counts(files, separator), files[0].path)
@@ -241,38 +181,17 @@ def documents_problem(
 
 
 def feature_function(kind: str) -> Callable[..., tuple[sp.csr_array, np.ndarray]]:
-    """Return the function that makes weighted features (n, d) and their names (d,) from files.
-
-    Its keyword-only arguments are the options.
-
-    Parameters
-    ----------
-    kind
-        See `file_kind`.
-    """
+    """Return the function that makes weighted features (n, d) and their names (d,) from files."""
+    # Its keyword-only arguments are the options.
     return text_features if kind == "texts" else _matrix_features
 
 
 def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
-    """Return every option of the features with its value: the given one or the default.
-
-    The value "auto" of `tokens` becomes "characters" or "words". It becomes "characters" if no
-    `token_pattern` is given, and if most characters of the first documents of all files are of
-    scripts without spaces between words. Matrices of whole numbers are counts, and have the
-    defaults of texts. Other matrices are not weighted.
-
-    Parameters
-    ----------
-    files
-        Documents of all domains.
-    options
-        Given options.
-
-    Raises
-    ------
-    UserError
-        If the files are of several kinds.
-    """
+    """Return every option of the features with its value: the given one or the default."""
+    # The value "auto" of `tokens` becomes "characters" or "words". It becomes "characters" if no
+    # `token_pattern` is given, and if most characters of the first documents of all files are of
+    # scripts without spaces between words. Matrices of whole numbers are counts, and have the
+    # defaults of texts. Other matrices are not weighted.
     check_kind(files)
     values = resolve(feature_function(files[0].kind), options, "the documents")
     if values.get("tokens") == "auto":
@@ -357,11 +276,9 @@ def text_features(
     html: Html = "keep",
     characters: CountOrZero = 40_000,
 ) -> tuple[sp.csr_array, np.ndarray]:
-    """Return the weighted token counts (n, d) of the texts of all files, and the tokens (d,).
-
-    `characters` is the largest number of features in a view of its own, see
-    `text.character_view`.
-    """
+    """Return the weighted token counts (n, d) of the texts of all files, and the tokens (d,)."""
+    # `characters` is the largest number of features in a view of its own, see
+    # `text.character_view`.
     documents = (document for file in files for document in _texts(file, html))
     try:
         counts, vocabulary = text.count(
@@ -385,17 +302,9 @@ def _matrix_features(
     weighting: text.Weighting | None = None,
     unit_length: bool | None = None,
 ) -> tuple[sp.csr_array, np.ndarray]:
-    """Return the weighted features (n, d) of the matrices of all files, and their numbers (d,).
-
-    Parameters
-    ----------
-    files
-        Documents with matrices.
-    min_df
-        Drop features in fewer documents.
-    weighting, unit_length
-        See `text.weight`; None, which `used_options` replaces, leaves the matrices as they are.
-    """
+    """Return the weighted features (n, d) of the matrices of all files, and their numbers (d,)."""
+    # `weighting`, `unit_length`: See `text.weight`; None, which `used_options` replaces, leaves the
+    # matrices as they are.
     X = stack(files)
     columns = np.flatnonzero(text.document_frequency(X) >= min_df)
     if not columns.size:

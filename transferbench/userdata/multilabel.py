@@ -27,25 +27,10 @@ def split_labels(label: str, separator: str | None) -> list[str]:
 
 
 def check_single(labels: Iterable[str], path: object, separator: str = "") -> None:
-    """Check that no label looks like several labels with a separator that was not named.
-
-    A label looks so if it contains a usual separator and one of its parts is also another label, or
-    part of one.
-
-    Parameters
-    ----------
-    labels
-        Labels of the documents.
-    path
-        The file that errors show.
-    separator
-        The separator by which the labels were divided; "" if they were not.
-
-    Raises
-    ------
-    UserError
-        If a label looks so.
-    """
+    """Check that no label looks like several labels with a separator that was not named."""
+    # A label looks so if it contains a usual separator and one of its parts is also another label,
+    # or part of one.
+    # `separator`: The separator by which the labels were divided; "" if they were not.
     distinct = sorted(set(labels))
     for sign in (SEPARATOR, *OTHERS):
         parts = Counter(part for label in distinct for part in split_labels(label, sign))
@@ -57,19 +42,9 @@ def check_single(labels: Iterable[str], path: object, separator: str = "") -> No
 
 
 def members_of_tasks(problem: Problem) -> list[list[int]]:
-    """Return the domains of each task by index: a domain with seen rows, then those joined to it.
-
-    Parameters
-    ----------
-    problem
-        A multi-label problem. A domain without seen rows joins the task whose mean document, in the
-        first view, has the largest cosine with its mean. On a tie it joins the first.
-
-    Raises
-    ------
-    ValueError
-        If no row is seen.
-    """
+    """Return the domains of each task by index: one with seen rows, then those joined to it."""
+    # `problem`: A domain without seen rows joins the task whose mean document, in the first view,
+    # has the largest cosine with its mean. On a tie it joins the first.
     means = np.array([np.asarray(d.X.sum(axis=0)).ravel() for d in problem.domains], np.float64)
     length = np.linalg.norm(means, axis=1, keepdims=True)
     means /= np.where(length > 0, length, 1)
@@ -84,17 +59,9 @@ def members_of_tasks(problem: Problem) -> list[list[int]]:
 
 
 def pool(problem: Problem, truth: Truth) -> tuple[Problem, Truth]:
-    """Return the problem with a domain for each task, and its truth.
-
-    A task is a source, then the targets that belong to it, and has the name of the source.
-
-    Parameters
-    ----------
-    problem
-        A multi-label problem. Problems of other families are returned as they are.
-    truth
-        Its truth.
-    """
+    """Return the problem with a domain for each task, and its truth."""
+    # A task is a source, then the targets that belong to it, and has the name of the source.
+    # `problem`: Problems of other families are returned as they are.
     if problem.family != "multilabel":
         return problem, truth
     members = members_of_tasks(problem)

@@ -41,41 +41,22 @@ def predict(
     with_scores: bool = False,
     unranked: Collection[str] = (),
 ) -> pd.DataFrame:
-    """Return the user's table of the documents of the targets, with predictions.
-
-    After the user's columns come `predicted` or `cluster`, then `confidence`, and at the end
-    `note`. They replace user's columns with these names. But a user's column `note` is kept, and
-    then ours is `predicted_note` or `cluster_note`. Documents of several files, and documents of
-    matrices, also have the columns `file` and `row`; `row` is the number in the file, from 1.
-
-    Parameters
-    ----------
-    problem
-        The problem of the documents, with the views that the first model sees.
-    fits
-        The fit of each model, by name. The first gives label and confidence. If there are several
-        models, there are more columns: `agree` is the share of models with the labels of the first,
-        and `predicted_MODEL` has the labels of each other model.
-    targets
-        Documents of the targets.
-    separator
-        Text between several labels of a document; None if a document has one.
-    with_scores
-        True to add the column `score_CLASS` for each class.
-    unranked
-        Models that get no confidence.
-
-    Notes
-    -----
-    The confidence is the score of the label, see `normalize_scores`. It is 1 for a labelled
-    document. A document with several labels has those whose score, cut to 0 … 1, reaches the
-    threshold ½, the best first. Then label and confidence are texts with the separator between the
-    labels.
-
-    A document that nothing connects with the source, see `notes`, has confidence and scores of 0.
-    If the first model learns from the source alone, this also holds for a document that only other
-    documents of the targets connect with the source.
-    """
+    """Return the user's table of the documents of the targets, with predictions."""
+    # After the user's columns come `predicted` or `cluster`, then `confidence`, and at the end
+    # `note`. They replace user's columns with these names. But a user's column `note` is kept, and
+    # then ours is `predicted_note` or `cluster_note`. Documents of several files, and documents of
+    # matrices, also have the columns `file` and `row`; `row` is the number in the file, from 1.
+    # `fits`: The fit of each model, by name. The first gives label and confidence. If there are
+    # several models, there are more columns: `agree` is the share of models with the labels of the
+    # first, and `predicted_MODEL` has the labels of each other model.
+    # `separator`: Text between several labels of a document; None if a document has one.
+    # The confidence is the score of the label, see `normalize_scores`. It is 1 for a labelled
+    # document. A document with several labels has those whose score, cut to 0 … 1, reaches the
+    # threshold ½, the best first. Then label and confidence are texts with the separator between
+    # the labels.
+    # A document that nothing connects with the source, see `notes`, has confidence and scores of 0.
+    # If the first model learns from the source alone, this also holds for a document that only
+    # other documents of the targets connect with the source.
     several = problem.family == "multilabel"
     between = separator or SEPARATOR
     first, *others = fits
@@ -142,12 +123,10 @@ def _with_labels(fit: Fit, problem: Problem, t: int) -> Fit:
 
 
 def notes(problem: Problem) -> list[np.ndarray]:
-    """Return a note (n,) on each document of each domain, "" for most.
-
-    The label of a document is a guess if the document has no feature, or if no chain leads from it
-    to a labelled document. In a chain, each document shares a feature with the next one. If there
-    are no labelled documents, only the label of a document without a feature is a guess.
-    """
+    """Return a note (n,) on each document of each domain, "" for most."""
+    # The label of a document is a guess if the document has no feature, or if no chain leads from
+    # it to a labelled document. In a chain, each document shares a feature with the next one. If
+    # there are no labelled documents, only the label of a document without a feature is a guess.
     X = sp.csr_array(
         sp.vstack([sp.hstack([*map(sp.csr_array, domain.views)]) for domain in problem.domains])
     )
@@ -169,10 +148,8 @@ def notes(problem: Problem) -> list[np.ndarray]:
 
 
 def _with_file_and_row(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with its index as columns file and row.
-
-    They replace the user's columns with these names.
-    """
+    """Return the table with its index as columns file and row."""
+    # They replace the user's columns with these names.
     return table.drop(columns=["file", "row"], errors="ignore").reset_index()
 
 
@@ -184,26 +161,8 @@ def blank_texts(documents: Documents) -> list[bool]:
 
 
 def sample(targets: Sequence[Documents], count: int, label: str, seed: int = 0) -> pd.DataFrame:
-    """Return rows to label, drawn at random, in the order of the files.
-
-    With the same seed, a larger sample has all rows of a smaller one. Blank texts are not drawn.
-
-    Parameters
-    ----------
-    targets
-        Documents of the targets.
-    count
-        Number of documents to draw.
-    label
-        Name of the empty column for labels.
-    seed
-        Seed of the draw.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Rows with file and row, the user's columns, and the empty column.
-    """
+    """Return rows to label, drawn at random, in the order of the files."""
+    # With the same seed, a larger sample has all rows of a smaller one. Blank texts are not drawn.
     table = pd.concat([documents.table for documents in targets])
     order = list(range(len(table)))
     random.Random(seed).shuffle(order)
@@ -231,26 +190,11 @@ def _short(values: Iterable[float]) -> list[float]:
 
 
 def write(path: Path, table: pd.DataFrame, dialect: Dialect = DEFAULT) -> None:
-    """Write the rows as CSV, TSV or JSON lines.
-
-    CSV is written in the given dialect, and TSV with tabs. JSON lines are UTF-8 without a byte
-    order mark. If the encoding lacks characters of the table, the table is written in UTF-8 with a
-    byte order mark, and a warning says so. Characters that no encoding has become escapes.
-
-    Parameters
-    ----------
-    path
-        The file; its suffix is one of SUFFIXES.
-    table
-        The rows.
-    dialect
-        Dialect of the file.
-
-    Raises
-    ------
-    UserError
-        If the file cannot be written.
-    """
+    """Write the rows as CSV, TSV or JSON lines."""
+    # CSV is written in the given dialect, and TSV with tabs. JSON lines are UTF-8 without a byte
+    # order mark. If the encoding lacks characters of the table, the table is written in UTF-8 with
+    # a byte order mark, and a warning says so. Characters that no encoding has become escapes.
+    # `path`: The file; its suffix is one of SUFFIXES.
     suffix = path.suffix.lower()
     dialect = DEFAULT if suffix == ".jsonl" else dialect
     dialect = replace(dialect, delimiter="\t") if suffix == ".tsv" else dialect

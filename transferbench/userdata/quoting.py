@@ -47,19 +47,13 @@ Kind = Literal["ids", "categories", "blank", "shape", "words"]
 
 @dataclass(frozen=True)
 class _Column:
-    """Properties that all values of a column have, and that lines of a paragraph seldom have.
+    """Properties that all values of a column have, and that lines of a paragraph seldom have."""
 
-    Parameters
-    ----------
-    kind
-        "ids" are whole numbers that increase, "categories" are few different values, "blank" means
-        no values, "shape" means values of one form such as `user 7`, and "words" are texts without
-        blanks.
-    known
-        The categories, or the form.
-    """
-
+    #: "ids" are whole numbers that increase, "categories" are few different values, "blank" means
+    #: no values, "shape" means values of one form such as `user 7`, and "words" are texts without
+    #: blanks.
     kind: Kind
+    #: The categories, or the form.
     known: frozenset[str] = frozenset()
 
     @classmethod
@@ -80,15 +74,7 @@ class _Column:
         return None
 
     def alike(self, texts: Sequence[str], following: str) -> list[bool]:
-        """Return True for each text that is like the values of the column, else False.
-
-        Parameters
-        ----------
-        texts
-            Texts in the column if each line is a row.
-        following
-            The value of the next row.
-        """
+        """Return True for each text that is like the values of the column, else False."""
         if self.kind == "ids":
             ids = [*texts, following] if following else texts
             return [_increase(ids)] * len(texts)
@@ -107,20 +93,10 @@ class _Column:
     def evidence(
         self, texts: Sequence[str], cell: str, *, all_rows: bool, at_end: bool
     ) -> Evidence:
-        """Return a measure of how unlikely lines that are like the values are a paragraph.
-
-        Parameters
-        ----------
-        texts
-            Texts in the column if each line is a row.
-        cell
-            The value of the column as it was read; one of the texts.
-        all_rows
-            True if every line of the row may be a row.
-        at_end
-            True if tabs separate the columns and this column follows the text. Hardly any paragraph
-            has a tab at the end of each line, but tabs at the start indent lines.
-        """
+        """Return a measure of how unlikely lines that are like the values are a paragraph."""
+        # `cell`: The value of the column as it was read; one of the texts.
+        # `at_end`: True if tabs separate the columns and this column follows the text. Hardly any
+        # paragraph has a tab at the end of each line, but tabs at the start indent lines.
         if self.kind == "ids":
             return "strong"
         if self.kind == "blank":
@@ -154,26 +130,13 @@ def _increase(texts: Sequence[str]) -> bool:
 def joined_rows(
     rows: Mapping[int, Sequence[str]], spans: Mapping[int, Span], delimiter: str, lines: TextIO
 ) -> list[Span]:
-    """Return the lines of each row that seems to be several rows, joined by stray quotes.
-
-    A row seems so if two conditions hold for its first line and for at least half of its other
-    lines. First, the line has as many columns as the table. Second, its columns other than the text
-    are like those of rows on one line: a category, a form, or an identifier between those of its
-    neighbours. If these columns are little evidence, every line must be a row, and half of the rows
-    on several lines must seem so. Quoting must then not be usual in the file, because where it is
-    usual, a value with a line end in quotes is no surprise.
-
-    Parameters
-    ----------
-    rows
-        Values of the table by last line.
-    spans
-        First and last line of each row on several lines, by last line.
-    delimiter
-        Separator of the columns.
-    lines
-        The text of the file, which is rewound.
-    """
+    """Return the lines of each row that seems to be several rows, joined by stray quotes."""
+    # A row seems so if two conditions hold for its first line and for at least half of its other
+    # lines. First, the line has as many columns as the table. Second, its columns other than the
+    # text are like those of rows on one line: a category, a form, or an identifier between those of
+    # its neighbours. If these columns are little evidence, every line must be a row, and half of
+    # the rows on several lines must seem so. Quoting must then not be usual in the file, because
+    # where it is usual, a value with a line end in quotes is no surprise.
     single = [row for line, row in rows.items() if line not in spans]
     table = single or [*rows.values()]
     next_row = dict(pairwise(rows))
@@ -215,21 +178,8 @@ def _evidence(
     with_blank: Sequence[bool],
     delimiter: str,
 ) -> Evidence:
-    """Return a measure of how likely a row on several lines is several rows.
-
-    Parameters
-    ----------
-    row
-        Values of the row.
-    following
-        Values of the next row.
-    columns
-        Properties that the values of each column have in common.
-    with_blank
-        True for a column where values of rows on one line begin with a blank.
-    delimiter
-        Separator of the columns.
-    """
+    """Return a measure of how likely a row on several lines is several rows."""
+    # `with_blank`: True for a column where values of rows on one line begin with a blank.
     texts = LINE_END.split(delimiter.join(row))
     pieces = [text.split(delimiter) if len(row) > 1 else [text] for text in texts]
 
@@ -282,19 +232,8 @@ def _evidence(
 
 
 def is_regular(lines: TextIO, delimiter: str, columns: int) -> bool:
-    """Return True if every line is a row without quoting: it has `columns` columns or is blank.
-
-    If there is one column, every line is a row.
-
-    Parameters
-    ----------
-    lines
-        The text of the file, which is rewound.
-    delimiter
-        Separator of the columns.
-    columns
-        Number of columns.
-    """
+    """Return True if every line is a row without quoting: it has `columns` columns or is blank."""
+    # If there is one column, every line is a row.
     lines.seek(0)
     head = lines.readline()
     if '"' in head or head.count(delimiter) != columns - 1:
@@ -319,10 +258,8 @@ def _quoted(lines: TextIO, delimiter: str, spans: Iterable[Span]) -> int:
 
 
 def unquoted_rows(lines: TextIO, delimiter: str) -> Iterator[list[str]]:
-    """Yield the values of each line; quotes are characters.
-
-    A line is one value if the first one has no separator.
-    """
+    """Yield the values of each line; quotes are characters."""
+    # A line is one value if the first one has no separator.
     several = None
     for line in lines:
         text = line.rstrip("\r\n")

@@ -69,22 +69,8 @@ MIN_FEATURES = 100
 def read_domain(
     domain: DomainFiles, options: ReadOptions = ReadOptions(), labels: Labels = "none"
 ) -> Documents:
-    """Read the documents of all files of a domain.
-
-    Parameters
-    ----------
-    domain
-        The files.
-    options
-        Options to read the files.
-    labels
-        Documents that must have a label.
-
-    Raises
-    ------
-    UserError
-        If `read` raises it, or if the files are of several kinds.
-    """
+    """Read the documents of all files of a domain."""
+    # `labels`: Documents that must have a label.
     import pandas as pd
 
     parts = [read(file, options, labels) for file in domain.files]
@@ -102,22 +88,8 @@ def read_domain(
 
 
 def read(path: Path, options: ReadOptions = ReadOptions(), labels: Labels = "none") -> Documents:
-    """Read the documents of a CSV, TSV, JSONL, SVMlight or npz file.
-
-    Parameters
-    ----------
-    path
-        A file that passed `check_files`.
-    options
-        Options to read the file.
-    labels
-        Documents that must have a label.
-
-    Raises
-    ------
-    UserError
-        If the file cannot be read. The message has the number of a wrong line.
-    """
+    """Read the documents of a CSV, TSV, JSONL, SVMlight or npz file."""
+    # `labels`: Documents that must have a label.
     import pandas as pd
 
     suffix = path.suffix.lower()
@@ -145,7 +117,7 @@ def read(path: Path, options: ReadOptions = ReadOptions(), labels: Labels = "non
 
 
 def _name(value: object, column: str) -> str:
-    """Return a label as it is written, "" for none. Raise ValueError for lists and objects."""
+    """Return a label as it is written, "" for none."""
     if value is None or value != value:  # NaN means none, too
         return ""
     if not isinstance(value, str | bool):
@@ -157,7 +129,7 @@ def _name(value: object, column: str) -> str:
 
 
 def _label(value: object, column: str, labels: Labels) -> str:
-    """Return a label, "" for none. Raise ValueError as `_name` does, and for a missing label."""
+    """Return a label, "" for none."""
     label = "" if labels == "none" else _name(value, column)
     if labels == "all" and not label:
         raise ValueError("no label; every document of a source needs one.")
@@ -167,7 +139,8 @@ def _label(value: object, column: str, labels: Labels) -> str:
 def _texts(
     path: Path, table: pd.DataFrame, options: ReadOptions, labels: Labels
 ) -> tuple[list[str], list[str]]:
-    """Return the texts and labels of a table; see `read`. A missing text or label is ""."""
+    """Return the texts and labels of a table; see `read`."""
+    # A missing text or label is "".
     texts = column(path, table, options.text)
     values = column(path, table, options.label, needed=labels == "all")
     names: list[str] = []
@@ -190,26 +163,10 @@ def with_labels(
     options: ReadOptions = ReadOptions(),
     classes: Collection[str] = (),
 ) -> list[Documents]:
-    """Return the documents with the labels of a table that has their file, row and label.
-
-    Parameters
-    ----------
-    domains
-        Documents of each domain.
-    path
-        The table, in UTF-8 or in the encoding of the documents. A document with a blank label keeps
-        the label that it has.
-    options
-        Options by which the documents were read.
-    classes
-        Allowed labels; if empty, any label is allowed.
-
-    Raises
-    ------
-    UserError
-        If all labels are blank, or if a row occurs twice, has a label outside the classes, matches
-        no document, or has another text than the document.
-    """
+    """Return the documents with the labels of a table that has their file, row and label."""
+    # `path`: The table, in UTF-8 or in the encoding of the documents. A document with a blank label
+    # keeps the label that it has.
+    # `classes`: Allowed labels; if empty, any label is allowed.
     columns = ReadOptions(text=options.text, label=options.label)
     try:
         table = read_table(path, columns)
@@ -267,28 +224,16 @@ def with_labels(
 
 
 def _same(saved: object, text: object) -> bool:
-    """Return True if two texts have the same letters and digits.
-
-    Spreadsheets change other characters, and cut a text after 32,767.
-    """
+    """Return True if two texts have the same letters and digits."""
+    # Spreadsheets change other characters, and cut a text after 32,767.
     saved_letters, letters = (re.sub(r"\W+", "", str(value)) for value in (saved, text))
     is_cut = len(str(saved)) > 32_000
     return saved_letters == letters or (is_cut and letters.startswith(saved_letters))
 
 
 def stack(documents: Sequence[Documents]) -> sp.csr_array:
-    """Return the matrices of one kind below each other.
-
-    Parameters
-    ----------
-    documents
-        Documents with matrices. Features of SVMlight that a file lacks are zero there.
-
-    Raises
-    ------
-    UserError
-        If the numbers of columns of npz differ.
-    """
+    """Return the matrices of one kind below each other."""
+    # `documents`: Features of SVMlight that a file lacks are zero there.
     first = documents[0]
     blocks = [sp.csr_array(part.content) for part in documents]
     widths = [block.shape[1] for block in blocks]
@@ -301,19 +246,12 @@ def stack(documents: Sequence[Documents]) -> sp.csr_array:
 
 
 def warn_of_numbering(domains: Sequence[Documents]) -> None:
-    """Warn of SVMlight files numbered from 0 beside others numbered from 1.
-
-    There is a warning if a file lacks feature 0 and others have it. There is none if the
-    frequencies of the features agree clearly better as they are. There is also none if the file
-    reaches no further feature and the frequencies agree at least as well as they are. If no file
-    has feature 0, there is a warning only if the frequencies agree clearly better after a shift by
-    one.
-
-    Parameters
-    ----------
-    domains
-        Documents of all domains.
-    """
+    """Warn of SVMlight files numbered from 0 beside others numbered from 1."""
+    # There is a warning if a file lacks feature 0 and others have it. There is none if the
+    # frequencies of the features agree clearly better as they are. There is also none if the file
+    # reaches no further feature and the frequencies agree at least as well as they are. If no file
+    # has feature 0, there is a warning only if the frequencies agree clearly better after a shift
+    # by one.
     sizes, counts = dict[str, int](), dict[str, np.ndarray]()
     matrices = [(d, sp.csr_array(d.content)) for d in domains if d.kind == ".svm"]
     width = 1 + max((X.shape[1] for _, X in matrices), default=0)

@@ -35,46 +35,31 @@ NAMED, KEPT, CONTRIBUTION = 10, 24, 0.05
 
 @dataclass(frozen=True)
 class SeparatingWord:
-    """A feature that distinguishes a target from the sources.
+    """A feature that distinguishes a target from the sources."""
 
-    Parameters
-    ----------
-    name
-        The word, or the number of the feature.
-    of_target
-        True if it indicates the target, False if it indicates the sources.
-    in_sources, in_target
-        Shares of the documents of the sources and of the target that have it.
-    """
-
+    #: The word, or the number of the feature.
     name: str
+    #: True if it indicates the target, False if it indicates the sources.
     of_target: bool
+    #: `in_sources`, `in_target`: Shares of the documents of the sources and of the target that have
+    #: it.
     in_sources: float
     in_target: float
 
 
 @dataclass(frozen=True)
 class Separation:
-    """The separation of a target's documents from those of the source.
+    """The separation of a target's documents from those of the source."""
 
-    Parameters
-    ----------
-    area
-        Area under the ROC curve, see `consensus.area`.
-    features
-        Text that names the features that decide most; "" if no features have names.
-    has_html
-        True if documents have HTML, which an option strips.
-    suspicious
-        True if the difference is more than another topic.
-    words
-        The features that decide most, the strongest first; empty if no features have names.
-    """
-
+    #: Area under the ROC curve, see `consensus.area`.
     area: float
+    #: Text that names the features that decide most; "" if no features have names.
     features: str = ""
+    #: True if documents have HTML, which an option strips.
     has_html: bool = False
+    #: True if the difference is more than another topic.
     suspicious: bool = False
+    #: The features that decide most, the strongest first; empty if no features have names.
     words: tuple[SeparatingWord, ...] = ()
 
     def __str__(self) -> str:
@@ -96,17 +81,7 @@ def separations(
     targets: Sequence[Documents],
     options: Params,
 ) -> dict[str, Separation]:
-    """Return the separation of each target that differs from the sources, by name.
-
-    Parameters
-    ----------
-    problem
-        The problem of the documents.
-    sources, targets
-        The documents.
-    options
-        All options by which the documents became features.
-    """
+    """Return the separation of each target that differs from the sources, by name."""
     found: dict[str, Separation] = {}
     names = np.array(problem.features, object)
     if not sources or problem.family == "clustering":
@@ -142,18 +117,11 @@ def separations(
 
 
 def _strongest(problem: Problem, target: Domain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the features that distinguish a target from the sources.
-
-    Returns
-    -------
-    columns
-        The features with the largest contributions, the largest first. A contribution is the weight
-        of a logistic regression times the difference of the means.
-    is_of_target
-        True for features that indicate the target.
-    shares
-        (2, d) shares of the documents of the sources and of the target that have each feature.
-    """
+    """Return the features that distinguish a target from the sources."""
+    # `columns`: The features with the largest contributions, the largest first. A contribution is
+    # the weight of a logistic regression times the difference of the means.
+    # `shares`: (2, d) shares of the documents of the sources and of the target that have each
+    # feature.
     from sklearn.linear_model import LogisticRegression
 
     single = replace(problem, domains=(*problem.sources, target))

@@ -54,40 +54,16 @@ def located(path: Path, line: int) -> Iterator[None]:
 
 
 def read_table(path: Path, options: ReadOptions | None = None) -> pd.DataFrame:
-    """Return the rows of a table that are not blank, indexed by line; warn of blank rows.
-
-    Cells are texts or values of JSON. Numbers stay texts as they are written.
-
-    Parameters
-    ----------
-    path
-        A CSV, TSV or JSONL file.
-    options
-        Options to read it; None for a table without columns of texts and labels.
-
-    Raises
-    ------
-    UserError
-        If the file has another format; the message has the line.
-    """
+    """Return the rows of a table that are not blank, indexed by line; warn of blank rows."""
+    # Cells are texts or values of JSON. Numbers stay texts as they are written.
+    # `options`: Options to read it; None for a table without columns of texts and labels.
     return read_with_dialect(path, options)[0]
 
 
 def read_with_dialect(
     path: Path, options: ReadOptions | None = None
 ) -> tuple[pd.DataFrame, Dialect]:
-    """Return the rows of a table as `read_table` does, and its dialect.
-
-    Parameters
-    ----------
-    path, options
-        See `read_table`.
-
-    Raises
-    ------
-    UserError
-        If `read_table` raises it.
-    """
+    """Return the rows of a table as `read_table` does, and its dialect."""
     suffix = path.suffix.lower()
     if suffix not in TABLES:
         raise UserError(f"{path}: unknown kind of table; expected {', '.join(TABLES)}.")
@@ -111,26 +87,11 @@ def _frame(
 
 
 def column(path: Path, table: pd.DataFrame, name: str, *, needed: bool = True) -> list[Any]:
-    """Return the values of a column.
-
-    Parameters
-    ----------
-    path
-        The file that errors show.
-    table
-        Rows of the file.
-    name
-        Name of the column. If only one column's name differs from it only in case or outer blanks,
-        that column is taken. In JSON, `doc.body` is the key `body` of the object `doc`; it is NaN
-        where there is none.
-    needed
-        If false and there is no such column, all values are None.
-
-    Raises
-    ------
-    UserError
-        If the column is needed and there is none, or if there is a list within the path of a key.
-    """
+    """Return the values of a column."""
+    # `name`: If only one column's name differs from it only in case or outer blanks, that column is
+    # taken. In JSON, `doc.body` is the key `body` of the object `doc`; it is NaN where there is
+    # none.
+    # `needed`: If false and there is no such column, all values are None.
     if (header := _match(name, table)) is not None:
         return [*table[header]]
     parents = [header for header in table if name.casefold().startswith(f"{header}.".casefold())]
@@ -162,10 +123,8 @@ def _match(name: str, names: Iterable[str]) -> str | None:
 
 
 def _nested(value: object, path: str, name: str) -> object:
-    """Return the value at the path of keys of an object, NaN if there is none.
-
-    A key that itself has a dot is preferred. Raise ValueError for a list or a text on the path.
-    """
+    """Return the value at the path of keys of an object, NaN if there is none."""
+    # A key that itself has a dot is preferred. Raise ValueError for a list or a text on the path.
     if value is None or value != value:
         return float("nan")
     if not isinstance(value, dict):
@@ -184,11 +143,9 @@ def _nested(value: object, path: str, name: str) -> object:
 def _csv(
     path: Path, lines: TextIO, dialect: Dialect, options: ReadOptions | None
 ) -> tuple[pd.DataFrame, Dialect]:
-    """Read a table of lines with separators.
-
-    A file with tabs is read without quoting if only this makes each line a row; a warning says so.
-    For other files a warning names rows that seem to be several rows.
-    """
+    """Read a table of lines with separators."""
+    # A file with tabs is read without quoting if only this makes each line a row; a warning says
+    # so. For other files a warning names rows that seem to be several rows.
     head, start = lines.readline(), 0
     named = SEPARATOR_LINE.fullmatch(head)
     if named:  # for Excel; the table begins in the next line
@@ -249,19 +206,11 @@ Fault = Literal["open", "after", "long", "columns", "header"]
 
 
 class _CsvError(ValueError):
-    """A row that is no CSV, with its first and last line, counted from the names of the columns.
+    """A row that is no CSV, with its first and last line, counted from the names of the columns."""
 
-    Parameters
-    ----------
-    fault
-        "open" if a quote is not closed, "after" if a character follows a closing quote, "long" if a
-        value is too long, "columns" if the number of columns differs from that of the first line,
-        and "header" if the first line differs.
-    first, last
-        The first and the last line.
-    text
-        Description of the fault, for messages.
-    """
+    # `fault`: "open" if a quote is not closed, "after" if a character follows a closing quote,
+    # "long" if a value is too long, "columns" if the number of columns differs from that of the
+    # first line, and "header" if the first line differs.
 
     def __init__(self, fault: Fault, first: int, last: int, text: str) -> None:
         super().__init__(text)
@@ -269,19 +218,8 @@ class _CsvError(ValueError):
 
     @classmethod
     def of_lines(cls, lines: TextIO, delimiter: str, first: int, last: int) -> Self:
-        """Return the error of a row that Python's `csv` refuses.
-
-        The texts of Python's errors may change, so the cause is searched in the lines.
-
-        Parameters
-        ----------
-        lines
-            The text of the file, which is rewound.
-        delimiter
-            Separator of the columns.
-        first, last
-            First and last line of the part of the row that was read.
-        """
+        """Return the error of a row that Python's `csv` refuses."""
+        # The texts of Python's errors may change, so the cause is searched in the lines.
         lines.seek(0)
         row = [*islice(lines, first - 1, last)]
         try:
@@ -296,19 +234,8 @@ class _CsvError(ValueError):
         return cls("after", first, last, f"{delimiter!r} expected after '\"'")
 
     def message(self, dialect: Dialect, regular: bool, columns: int, start: int) -> str:
-        """Return the message; it begins with the number of the line.
-
-        Parameters
-        ----------
-        dialect
-            Dialect of the file.
-        regular
-            True if each line is a row without quoting.
-        columns
-            Number of columns without quoting.
-        start
-            Number of lines before the names of the columns.
-        """
+        """Return the message; it begins with the number of the line."""
+        # `columns`: Number of columns without quoting.
         text, line, delimiter = str(self), self.last + start, dialect.delimiter
         if self.fault == "open":
             line = self.first + start
@@ -334,37 +261,20 @@ class _CsvError(ValueError):
 
 @dataclass(frozen=True)
 class _CsvTable:
-    """Rows of a table with separators.
-
-    Parameters
-    ----------
-    header
-        Names of the columns.
-    rows
-        Values of rows that are not blank, by last line.
-    spans
-        First and last line of each row on several lines, by last line.
-    blank
-        Number of blank rows.
-    repeated
-        Lines that repeat the header.
-    """
+    """Rows of a table with separators."""
 
     header: list[str]
+    #: Values of rows that are not blank, by last line.
     rows: dict[int, list[str]]
+    #: First and last line of each row on several lines, by last line.
     spans: dict[int, Span]
     blank: int
+    #: Lines that repeat the header.
     repeated: list[int]
 
     @classmethod
     def read(cls, lines: TextIO, dialect: Dialect) -> Self:
-        """Read the rows from the first line on.
-
-        Raises
-        ------
-        _CsvError
-            If a row is no CSV, has another number of columns than the header, or is another header.
-        """
+        """Read the rows from the first line on."""
         limit = csv.field_size_limit(dialects.MAX_LINE)
         lines.seek(0)
         delimiter = dialect.delimiter
@@ -411,18 +321,9 @@ class _CsvTable:
         return cls(header, rows, spans, blank, repeated)
 
     def frame(self, path: Path, start: int) -> pd.DataFrame:
-        """Return the table, without columns that have neither name nor value; warn of skipped rows.
-
-        One column with values may have no name, as in tables of pandas with their index. If there
-        are more such columns, they get the names that pandas gives.
-
-        Parameters
-        ----------
-        path
-            The file that messages show.
-        start
-            Number of lines before the header.
-        """
+        """Return the table without columns of neither name nor value; warn of skipped rows."""
+        # One column with values may have no name, as in tables of pandas with their index. If there
+        # are more such columns, they get the names that pandas gives.
         header = [*self.header]
         dropped, late = set[int](), set[int]()
         named = next((j for j, name in enumerate(header) if name.strip()), 0)
@@ -455,10 +356,8 @@ class _CsvTable:
 
 
 def _fitted(row: list[str], header: Sequence[str], first: int, last: int) -> list[str]:
-    """Return a row with as many values as the header, if only blank values are missing or too many.
-
-    A missing value counts as blank if its column has no name. Raise _CsvError for other rows.
-    """
+    """Return a row as long as the header, if only blank values are missing or too many."""
+    # A missing value counts as blank if its column has no name. Raise _CsvError for other rows.
     n = len(header)
     if any(map(str.strip, [*row[n:], *header[len(row) :]])):
         text = f"{len(row)} columns, but the first line has {n}"

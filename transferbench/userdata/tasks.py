@@ -136,15 +136,8 @@ class Keys(ReadOptions):
 
 
 def read_yaml(path: Path) -> tuple[Keys, list[DomainFiles], list[DomainFiles]]:
-    """Return the keys of the YAML file, and the files of the sources and of the targets.
-
-    For clustering there is no source.
-
-    Raises
-    ------
-    UserError
-        If there is a mistake in the file; the message has its line.
-    """
+    """Return the keys of the YAML file, and the files of the sources and of the targets."""
+    # For clustering there is no source.
     content, lines = strict_yaml.load(path)
     if not isinstance(content, dict):
         raise lines.error((), "expected family, source, targets, …; see `describe own`.")

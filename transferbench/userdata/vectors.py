@@ -31,22 +31,7 @@ SUFFIXES = (".npy", ".npz")
 
 
 def choose_features(features: Features | None, vectors: Sequence[object], kind: str) -> Features:
-    """Return the features of documents; None means both with files of vectors, else DEFAULT.
-
-    Parameters
-    ----------
-    features
-        The features that the user names.
-    vectors
-        Files of vectors.
-    kind
-        The kind of the files of documents, see `file_kind`.
-
-    Raises
-    ------
-    UserError
-        If files of vectors would not be used, or if there are neither texts nor vectors.
-    """
+    """Return the features of documents; None means both with files of vectors, else DEFAULT."""
     chosen = features or ("both" if vectors else DEFAULT)
     if chosen == "words" and vectors:
         raise UserError(
@@ -63,20 +48,7 @@ def choose_features(features: Features | None, vectors: Sequence[object], kind: 
 def embeddings(
     texts: Sequence[str], settings: Settings, max_pieces: int = sentences.MAX_PIECES
 ) -> np.ndarray:
-    """Return the sentence embeddings (n, 384) of texts, with a progress bar on a terminal.
-
-    Parameters
-    ----------
-    texts
-        The texts.
-    settings, max_pieces
-        See `sentences.embed`.
-
-    Raises
-    ------
-    Unavailable
-        If the extra `modern` is missing, or if the model cannot be obtained.
-    """
+    """Return the sentence embeddings (n, 384) of texts, with a progress bar on a terminal."""
     from tqdm import tqdm
 
     with tqdm(desc="embedding", unit=" texts", leave=False, disable=None) as bar:
@@ -93,20 +65,7 @@ def embeddings(
 
 
 def read_vectors(paths: Sequence[Path], files: Sequence[Documents]) -> np.ndarray:
-    """Return the vectors (n, d) of all documents, float32, rows of length one; zero rows stay zero.
-
-    Parameters
-    ----------
-    paths
-        One file for each domain, or one for all documents.
-    files
-        The documents of the domains.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be read, or does not fit the documents.
-    """
+    """Return the vectors (n, d) of all documents, float32, of length one; zero rows stay zero."""
     names = ", ".join(f"{file.path} ({counted(len(file), 'document')})" for file in files)
     if len(paths) not in (1, len(files)):
         raise UserError(
@@ -128,17 +87,8 @@ def read_vectors(paths: Sequence[Path], files: Sequence[Documents]) -> np.ndarra
 
 
 def _read(path: Path, size: int, of: str) -> np.ndarray:
-    """Return the vectors of one file, float32, rows of length one.
-
-    Parameters
-    ----------
-    path
-        The file.
-    size
-        Expected number of rows.
-    of
-        Name of the domain or domains that have these documents, for messages.
-    """
+    """Return the vectors of one file, float32, rows of length one."""
+    # `of`: Name of the domain or domains that have these documents, for messages.
 
     def check(shape: tuple[int, ...]) -> None:
         """Raise an error before a matrix of another shape is read."""

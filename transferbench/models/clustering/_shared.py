@@ -26,17 +26,8 @@ def gaussian_kernel(X: sp.csr_array, columns: np.ndarray | slice, sigma: float) 
 def clusters_fit(
     problem: Problem, scores: Sequence[np.ndarray], graphs: Sequence[Graph] = ()
 ) -> Fit:
-    """Return the fit of stacked scores, split by task; the columns of the scores are clusters.
-
-    Parameters
-    ----------
-    problem
-        A clustering problem.
-    scores
-        (n, c) of all tasks together, or of each task.
-    graphs
-        Graphs that the fit used, for its diagnostics.
-    """
+    """Return the fit of stacked scores, split by task; the columns of the scores are clusters."""
+    # `scores`: (n, c) of all tasks together, or of each task.
     by_task = split_rows(problem, np.vstack(scores))
     return Fit(by_task, columns="clusters", diagnostics=graph_diagnostics(graphs))
 
@@ -44,23 +35,10 @@ def clusters_fit(
 def cluster_kernel(
     problem: Problem, Z: np.ndarray, graph: Graph, n_init: int, pool_tasks: bool, seed: int
 ) -> Fit:
-    """Return the fit of kernel k-means with the kernel ZZᵀ.
-
-    Parameters
-    ----------
-    problem
-        A clustering problem.
-    Z
-        (n, k), the documents of all tasks.
-    graph
-        The graph of the kernel, for diagnostics.
-    n_init
-        Number of starts; the best one is returned.
-    pool_tasks
-        True if all tasks share their clusters; otherwise each task is clustered alone.
-    seed
-        Seed of the starts.
-    """
+    """Return the fit of kernel k-means with the kernel ZZᵀ."""
+    # `Z`: (n, k), the documents of all tasks.
+    # `n_init`: Number of starts; the best one is returned.
+    # `pool_tasks`: True if all tasks share their clusters; otherwise each task is clustered alone.
     groups = [Z] if pool_tasks else split_rows(problem, Z)
     c = len(problem.classes)
     scores = [kernel_kmeans(group, c, n_init, seed) for group in groups]
@@ -68,23 +46,12 @@ def cluster_kernel(
 
 
 def kernel_kmeans(Z: np.ndarray, clusters: int, n_init: int, seed: int) -> np.ndarray:
-    """Return negative distances (n, clusters) to the means of kernel k-means with kernel ZZᵀ.
-
-    This is k-means on the rows of Z. Random labels are drawn row by row. So another order of the
-    documents acts like another seed.
-
-    Parameters
-    ----------
-    Z
-        (n, k) documents.
-    clusters
-        Number of clusters.
-    n_init
-        Number of runs from random labels. The run with the smallest within-cluster distance is
-        returned.
-    seed
-        Seed of the random labels.
-    """
+    """Return negative distances (n, clusters) to the means of kernel k-means with kernel ZZᵀ."""
+    # This is k-means on the rows of Z. Random labels are drawn row by row. So another order of the
+    # documents acts like another seed.
+    # `n_init`: Number of runs from random labels. The run with the smallest within-cluster distance
+    # is returned.
+    # Shapes: Z (n, k).
     from sklearn.cluster import KMeans
 
     rng = np.random.default_rng(seed)

@@ -51,10 +51,8 @@ def fit(
 
 
 def _cluster(X: sp.csr_array, c: int, sigma: float, max_iter: int, seed: int) -> np.ndarray:
-    """Return negative squared distances (n, c).
-
-    An empty cluster stays empty, and every document has the squared distance 4 to it.
-    """
+    """Return negative squared distances (n, c)."""
+    # An empty cluster stays empty, and every document has the squared distance 4 to it.
     n = X.shape[0]
     label = np.random.default_rng(seed).integers(c, size=n)
     H = np.eye(c)[label]
@@ -78,10 +76,8 @@ def _distances(KH: np.ndarray, H: np.ndarray) -> np.ndarray:
 
 
 def _times(X: sp.csr_array, columns: np.ndarray, weights: np.ndarray, sigma: float) -> np.ndarray:
-    """Return the columns of the kernel times weights (columns, c), an array (n, c).
-
-    The columns are computed block by block.
-    """
+    """Return the columns of the kernel times weights (columns, c), an array (n, c)."""
+    # The columns are computed block by block.
     out = np.zeros((X.shape[0], weights.shape[1]))
     for start in range(0, columns.size, BLOCK_COLUMNS):
         block = slice(start, start + BLOCK_COLUMNS)

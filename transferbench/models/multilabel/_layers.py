@@ -33,15 +33,9 @@ SMALL = 1e-3
 
 @dataclass(frozen=True)
 class LayerPlan:
-    """Sizes and start of the layers, and numbers of sweeps; see `himls.fit`.
+    """Sizes and start of the layers, and numbers of sweeps; see `himls.fit`."""
 
-    p and q hold one number for each layer.
-
-    Raises
-    ------
-    ValueError
-        If they are empty or of different length.
-    """
+    # p and q hold one number for each layer.
 
     p: tuple[int, ...]
     q: tuple[int, ...]
@@ -96,45 +90,21 @@ class LayerPlan:
 
 @dataclass(frozen=True)
 class Documents:
-    """Documents of all domains, one below the other; on the host.
+    """Documents of all domains, one below the other; on the host."""
 
-    Parameters
-    ----------
-    X
-        A matrix (n, d_j) for each view, without features that occur in no document.
-    Y
-        Labels (n, m).
-    seen
-        (n,) bool, the rows whose labels may be used.
-    tasks
-        The rows of each task.
-    """
-
+    #: A matrix (n, d_j) for each view, without features that occur in no document.
     X: tuple[Matrix, ...]
+    #: Labels (n, m).
     Y: np.ndarray
+    #: (n,) bool, the rows whose labels may be used.
     seen: np.ndarray
+    #: The rows of each task.
     tasks: tuple[np.ndarray, ...]
 
     @classmethod
     def from_problem(cls, problem: Problem, pool_tasks: bool, pool_views: bool, dtype: str) -> Self:
-        """Return the documents of a problem.
-
-        Parameters
-        ----------
-        problem
-            A multi-label problem.
-        pool_tasks
-            Treat all tasks as one task.
-        pool_views
-            Put all views side by side as one view.
-        dtype
-            Type of X and Y.
-
-        Raises
-        ------
-        ValueError
-            If no label is seen.
-        """
+        """Return the documents of a problem."""
+        # `pool_views`: Put all views side by side as one view.
         Y, seen = stack_labels(problem)
         if not seen.any():
             raise ValueError(f"{problem.name}: at least one labelled document is needed")
@@ -149,19 +119,9 @@ class Documents:
 def first_layer_data(
     documents: Documents, seen: np.ndarray, alpha: float
 ) -> tuple[Data, np.ndarray]:
-    """Return the data of the first layer, and the order of its rows.
-
-    In each task the seen rows come first.
-
-    Parameters
-    ----------
-    documents
-        The documents.
-    seen
-        (n,) bool, the rows whose labels are used.
-    alpha
-        Weight of the labels.
-    """
+    """Return the data of the first layer, and the order of its rows."""
+    # In each task the seen rows come first.
+    # `seen`: (n,) bool, the rows whose labels are used.
     X, tasks = documents.X, documents.tasks
     order = np.concatenate([rows[np.argsort(~seen[rows], kind="stable")] for rows in tasks])
     Y = documents.Y[order][seen[order]]
@@ -178,11 +138,9 @@ def _slices(sizes: list[int]) -> tuple[slice, ...]:
 
 
 def start_M(R: np.ndarray, X: Matrix, C: np.ndarray) -> np.ndarray:
-    """Return a positive M (p, q) near the least squares solution of X ≈ R M Cᵀ.
-
-    This is step 3 of Algorithm 1 with a ridge. If there are more clusters than labels, CᵀC has no
-    inverse.
-    """
+    """Return a positive M (p, q) near the least squares solution of X ≈ R M Cᵀ."""
+    # This is step 3 of Algorithm 1 with a ridge. If there are more clusters than labels, CᵀC has no
+    # inverse.
     xp = namespace(R)
 
     def inverse(F: np.ndarray) -> Any:
@@ -195,17 +153,9 @@ def start_M(R: np.ndarray, X: Matrix, C: np.ndarray) -> np.ndarray:
 
 
 def make_layer(data: Data, R: np.ndarray, C: list[np.ndarray]) -> Layer:
-    """Return a layer for data.
-
-    Parameters
-    ----------
-    data
-        Data of the layer.
-    R
-        (n, p) rows of all tasks, one below the other.
-    C
-        (d_j, q) for each view and the labels.
-    """
+    """Return a layer for data."""
+    # `R`: (n, p) rows of all tasks, one below the other.
+    # `C`: (d_j, q) for each view and the labels.
     Rs = [R[rows] for rows in data.rows[0]]
     M = [
         [
@@ -226,26 +176,11 @@ def train(
     start: tuple[np.ndarray, list[np.ndarray]],
     on_sweep: OnSweep | None = None,
 ) -> np.ndarray:
-    """Run Algorithm 1 with the labels of the seen rows; return scores (n, m).
-
-    Parameters
-    ----------
-    documents
-        All documents.
-    seen
-        (n,) bool, the rows whose labels are used.
-    loss
-        Least squares or divergence.
-    plan
-        Sizes and sweeps of the layers.
-    weights
-        (α, β).
-    start
-        R (n, p) and C of each view, for the first layer.
-    on_sweep
-        Called after each sweep of the last phase. This is fine-tuning, or the pre-training of a
-        single layer.
-    """
+    """Run Algorithm 1 with the labels of the seen rows; return scores (n, m)."""
+    # `seen`: (n,) bool, the rows whose labels are used.
+    # `start`: R (n, p) and C of each view, for the first layer.
+    # `on_sweep`: Called after each sweep of the last phase. This is fine-tuning, or the
+    # pre-training of a single layer.
     alpha, beta = weights
     data, order = first_layer_data(documents, seen, alpha)
     layers: list[Layer] = []
@@ -288,32 +223,12 @@ def fit_stack(
     ensure_one_label: bool,
     watch: Watch | None,
 ) -> Fit:
-    """Return the scores of every domain, and the objective after each sweep of the last phase.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    documents
-        Documents of the problem.
-    loss
-        Least squares or divergence.
-    plan
-        Sizes and sweeps of the layers.
-    weights
-        Pairs (α, β); the pair with the best example-based F₁ on the validation rows is used.
-    validation_fraction
-        Fraction of the seen rows that are held out to choose the pair.
-    ensure_one_label
-        Give each document without a label its best label.
-    watch
-        Called after each sweep of the last phase; None for no call.
-
-    Raises
-    ------
-    FloatingPointError
-        If the objective is not finite.
-    """
+    """Return the scores of every domain, and the objective after each sweep of the last phase."""
+    # `weights`: Pairs (α, β); the pair with the best example-based F₁ on the validation rows is
+    # used.
+    # `validation_fraction`: Fraction of the seen rows that are held out to choose the pair.
+    # `ensure_one_label`: Give each document without a label its best label.
+    # `watch`: Called after each sweep of the last phase; None for no call.
     start = plan.start_factors([*map(to_device, documents.X)], 0)
     sweeps = plan.pretrain if len(plan.p) == 1 else plan.finetune
     trace: list[float] = []

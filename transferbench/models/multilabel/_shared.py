@@ -23,22 +23,12 @@ def best_setting(
     seen: np.ndarray,
     folds: Sequence[np.ndarray],
 ) -> Setting:
-    """Return the setting with the best example-based F₁ on held-out rows; on a tie the first.
-
-    Parameters
-    ----------
-    settings
-        The settings to choose from; a single setting is returned without a trial.
-    predict
-        predict(setting, train_mask) returns scores (n, m). It may use only the labels of the rows
-        in train_mask (n,). It is called for all settings of a fold before the next fold.
-    Y
-        (n, m) 0/1 labels.
-    seen
-        (n,) bool, the rows whose labels may be used.
-    folds
-        Rows, held out one fold at a time.
-    """
+    """Return the setting with the best example-based F₁ on held-out rows; on a tie the first."""
+    # `settings`: The settings to choose from; a single setting is returned without a trial.
+    # `predict`: predict(setting, train_mask) returns scores (n, m). It may use only the labels of
+    # the rows in train_mask (n,). It is called for all settings of a fold before the next fold.
+    # `seen`: (n,) bool, the rows whose labels may be used.
+    # Shapes: Y (n, m).
     if len(settings) == 1:
         return settings[0]
     D = [np.zeros(Y.shape, bool) for _ in settings]
@@ -57,28 +47,12 @@ def tuned_fit(
     predict: Callable[[Setting, np.ndarray, np.ndarray], np.ndarray],
     ensure_one_label: bool,
 ) -> Fit:
-    """Return the scores of the setting that cross-validation chooses, trained on all seen rows.
-
-    The seen rows are divided at random into `FOLDS` folds; the division is always the same.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    settings
-        The settings to choose from; a single setting is used without cross-validation.
-    predict
-        predict(setting, Y, train_mask) returns scores (n, m) of all documents. Y (n, m) is zero
-        outside train_mask (n,).
-    ensure_one_label
-        Give each document without a label its best label.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two labelled rows. If there are several settings, at least two
-        labelled rows for each fold are needed.
-    """
+    """Return the scores of the setting that cross-validation chooses, trained on all seen rows."""
+    # The seen rows are divided at random into `FOLDS` folds; the division is always the same.
+    # `settings`: The settings to choose from; a single setting is used without cross-validation.
+    # `predict`: predict(setting, Y, train_mask) returns scores (n, m) of all documents. Y (n, m) is
+    # zero outside train_mask (n,).
+    # `ensure_one_label`: Give each document without a label its best label.
     Y, seen = stack_labels(problem)
     if seen.sum() < 2:
         raise ValueError(f"{problem.name}: at least two labelled documents are needed")

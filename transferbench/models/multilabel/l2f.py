@@ -74,16 +74,9 @@ def fit(
 def mean_predictions(
     views: list[sp.csr_array], Y: np.ndarray, seen: np.ndarray, gamma: float, lam: float, mu: float
 ) -> np.ndarray:
-    """Return the mean predictions (N, m) over the views, trained on the rows that are seen (N,).
-
-    Runs that differ only in `ensure_one_label` share them. Y (N, m) holds labels, and zero on
-    unseen rows. gamma, lam and mu are the weights of the objective.
-
-    Raises
-    ------
-    FloatingPointError
-        If conjugate gradients do not converge.
-    """
+    """Return the mean predictions (N, m) over the views, trained on the rows that are seen (N,)."""
+    # Runs that differ only in `ensure_one_label` share them. Y (N, m) holds labels, and zero on
+    # unseen rows. gamma, lam and mu are the weights of the objective.
     base = Y[seen].mean(axis=0)
     length = np.linalg.norm(Y[seen], axis=0)
     unit = Y[seen] / np.where(length > 0, length, 1)  # a label without documents is like no other

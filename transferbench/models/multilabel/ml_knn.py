@@ -70,11 +70,9 @@ def fit(
 
 @artefact
 def posterior(X: sp.csr_array, label: np.ndarray, seen: np.ndarray, k: int, s: float) -> np.ndarray:
-    """Return P(H_l = 1 | C_l) (N, m) of all documents X (N, d).
-
-    label (n, m) bool are the labels of the n seen documents. Runs that differ only in
-    `ensure_one_label` share the result.
-    """
+    """Return P(H_l = 1 | C_l) (N, m) of all documents X (N, d)."""
+    # label (n, m) bool are the labels of the n seen documents. Runs that differ only in
+    # `ensure_one_label` share the result.
     C = neighbours(X, seen, k) @ label.astype(int)
     n, m = label.shape
     prior = (s + label.sum(axis=0)) / (2 * s + n)
@@ -90,10 +88,8 @@ def posterior(X: sp.csr_array, label: np.ndarray, seen: np.ndarray, k: int, s: f
 
 
 def neighbours(X: sp.csr_array, seen: np.ndarray, k: int) -> sp.csr_array:
-    """Return (N, n): 1 if a seen document is one of the k nearest of a document of X, else 0.
-
-    X (N, d) holds all documents, and seen (N,) marks the n of them that are seen.
-    """
+    """Return (N, n): 1 if a seen document is one of the k nearest of a document of X, else 0."""
+    # X (N, d) holds all documents, and seen (N,) marks the n of them that are seen.
     from sklearn import config_context
     from sklearn.neighbors import NearestNeighbors
 

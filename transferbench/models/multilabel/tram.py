@@ -99,10 +99,9 @@ def propagate(graph: Graph, Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 
 def mddm(X: sp.csr_array, Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Return the orthonormal directions (d, r) that depend most on the labels, with r ≤ m.
-
-    They maximise tr(Pᵀ X_lᵀ H Y Yᵀ H X_l P) on the seen rows l of X (N, d) and Y (N, m). H centres.
-    """
+    """Return the orthonormal directions (d, r) that depend most on the labels, with r ≤ m."""
+    # They maximise tr(Pᵀ X_lᵀ H Y Yᵀ H X_l P) on the seen rows l of X (N, d) and Y (N, m). H
+    # centres.
     rows = np.flatnonzero(seen)
     T = X[rows].T @ (Y[rows] - Y[rows].mean(axis=0))
     squares, V = np.linalg.eigh(T.T @ T)
@@ -111,16 +110,9 @@ def mddm(X: sp.csr_array, Y: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 
 def harmonic(graph: Graph, values: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Return (n, q): values of seen rows; each other row is the weighted mean of its neighbours.
-
-    Only the seen rows of values (n, q) are used. Rows that are not connected to a seen row get the
-    mean of the seen rows.
-
-    Raises
-    ------
-    FloatingPointError
-        If conjugate gradients do not converge.
-    """
+    """Return (n, q): values of seen rows; each other row is the weighted mean of its neighbours."""
+    # Only the seen rows of values (n, q) are used. Rows that are not connected to a seen row get
+    # the mean of the seen rows.
     part = connected_components(graph.W, directed=False)[1]
     free = ~seen & np.isin(part, part[seen])
     solution = np.where(seen[:, None], values, values[seen].mean(axis=0))

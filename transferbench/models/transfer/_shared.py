@@ -49,34 +49,20 @@ def label_factors(
     priors: ClassPriors | None = None,
     fill: bool = False,
 ) -> list[Factor]:
-    """Return V (n, c) of each domain, normalised: fixed labels in sources, a start in targets.
-
-    Rows of labelled documents of a target are fixed, too. If rows of V sum to one, such a row is
-    the label. If columns of V sum to one, its entry is one over the expected size of its class in
-    the target, as in a source. The expected size is the number of the class's labels plus its share
-    of the unlabelled documents; without priors this share is 1/c. The document then weighs as much
-    as a mean document of its class.
-
-    Weights of labels enter only the regression. Another way would weigh the loss of a document by
-    w: multiply its rows of X and V by √w. On comp vs sci and books vs dvd (500 documents, 50
-    labels, two draws) this lowered the mean accuracy of DTL, MTrick, MRTL, DKT and GCMF from 80.7
-    to 78.3 at w = 10.
-
-    Parameters
-    ----------
-    problem
-        A transfer problem.
-    C
-        Inverse regularisation of the logistic regression that gives the start.
-    normalize
-        The columns or the rows of V sum to one.
-    start
-        V starts at the probabilities or at the decisions of that regression.
-    priors
-        `column_shares` of each V; the start also has these shares.
-    fill
-        See `Factor`.
-    """
+    """Return V (n, c) of each domain, normalised: fixed labels in sources, a start in targets."""
+    # Rows of labelled documents of a target are fixed, too. If rows of V sum to one, such a row is
+    # the label. If columns of V sum to one, its entry is one over the expected size of its class in
+    # the target, as in a source. The expected size is the number of the class's labels plus its
+    # share of the unlabelled documents; without priors this share is 1/c. The document then weighs
+    # as much as a mean document of its class.
+    # Weights of labels enter only the regression. Another way would weigh the loss of a document by
+    # w: multiply its rows of X and V by √w. On comp vs sci and books vs dvd (500 documents, 50
+    # labels, two draws) this lowered the mean accuracy of DTL, MTrick, MRTL, DKT and GCMF from 80.7
+    # to 78.3 at w = 10.
+    # `C`: Inverse regularisation of the logistic regression that gives the start.
+    # `normalize`: The columns or the rows of V sum to one.
+    # `start`: V starts at the probabilities or at the decisions of that regression.
+    # `priors`: `column_shares` of each V; the start also has these shares.
     factors = []
     shares = priors.by_domain if priors else (None,) * len(problem.domains)
     for domain, V, share in zip(problem.domains, label_start(problem, C), shares, strict=True):
@@ -102,26 +88,10 @@ def label_factors(
 def word_topics(
     problem: Problem, topics: int, *, max_iter: int = 20, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the topics of PLSA on the documents of all domains.
-
-    Parameters
-    ----------
-    problem
-        A transfer problem.
-    topics
-        Number of topics.
-    max_iter
-        Number of steps of EM. The authors' code of TriTL and HIDC takes 20.
-    seed
-        Seed of the start.
-
-    Returns
-    -------
-    words
-        P(word | topic) (m, topics).
-    shares
-        P(topic) (topics,). The weight of a document in it is its share of the sum of X.
-    """
+    """Return the topics of PLSA on the documents of all domains."""
+    # `max_iter`: Number of steps of EM. The authors' code of TriTL and HIDC takes 20.
+    # `words`: P(word | topic) (m, topics).
+    # `shares`: P(topic) (topics,). The weight of a document in it is its share of the sum of X.
     X = stack_matrices([domain.X for domain in problem.domains])
     by_document, words, _ = plsa([X], topics, max_iter=max_iter, seed=seed)
     size = np.asarray(X.sum(axis=1)).ravel()
@@ -129,39 +99,18 @@ def word_topics(
 
 
 def topics_of_words(problem: Problem, topics: int, *, seed: int) -> np.ndarray:
-    """Return P(topic | word) (m, topics) of PLSA on the documents of all domains.
-
-    PLSA takes 20 steps of EM. P(word, topic) is at least `LEAST_JOINT`. So a word of no document is
-    uniform, and every word has at least a small part in each group of topics.
-
-    Parameters
-    ----------
-    problem
-        A transfer problem.
-    topics
-        Number of topics.
-    seed
-        Seed of the start.
-    """
+    """Return P(topic | word) (m, topics) of PLSA on the documents of all domains."""
+    # PLSA takes 20 steps of EM. P(word, topic) is at least `LEAST_JOINT`. So a word of no document
+    # is uniform, and every word has at least a small part in each group of topics.
     words, shares = word_topics(problem, topics, seed=seed)
     return scale_to_one(np.maximum(words * shares, LEAST_JOINT), "rows")
 
 
 class FactorStart:
-    """Start of feature clusters and their associations with classes: topics, or random numbers.
+    """Start of feature clusters and their associations with classes: topics, or random numbers."""
 
-    Parameters
-    ----------
-    problem
-        A transfer problem.
-    topics
-        Topics (m, k) of the words, of which clusters are columns; None for random numbers. With
-        topics, associations start at 1/c.
-    seed
-        Seed of the random numbers.
-    normalize, fill
-        See `Factor`.
-    """
+    # `topics`: Topics (m, k) of the words, of which clusters are columns; None for random numbers.
+    # With topics, associations start at 1/c.
 
     def __init__(
         self,
@@ -195,30 +144,15 @@ def fit_each_target(
     prior: Prior = "equal",
     C: float = 1.0,
 ) -> Fit:
-    """Fit each target alone with the sources; return all scores, and the traces one after another.
-
-    Parameters
-    ----------
-    problem
-        A transfer problem.
-    fit_one
-        `fit_one(problem, watch=…)` fits one target. If prior is not "equal", it also gets `prior`,
-        the target's shares as `class_priors` returns them for all targets. Its seed does not depend
-        on the other targets.
-    watch
-        Called with one sequence of iterations of all fits. The scores of a target are zero until
-        its fit begins.
-    prior
-        Shares of the classes in the targets; see `class_priors`.
-    C
-        Inverse regularisation of the logistic regression.
-
-    Returns
-    -------
-    Fit
-        The scores of a source are its labels. If several fits have a diagnostic, the least value is
-        returned. Feature clusters of sources are those of the first target's fit.
-    """
+    """Fit each target alone with the sources; return all scores, and the traces in sequence."""
+    # `fit_one`: `fit_one(problem, watch=…)` fits one target. If prior is not "equal", it also gets
+    # `prior`, the target's shares as `class_priors` returns them for all targets. Its seed does not
+    # depend on the other targets.
+    # `watch`: Called with one sequence of iterations of all fits. The scores of a target are zero
+    # until its fit begins.
+    # `prior`: Shares of the classes in the targets; see `class_priors`.
+    # Returns: The scores of a source are its labels. If several fits have a diagnostic, the least
+    # value is returned. Feature clusters of sources are those of the first target's fit.
     scores = [domain.Y for domain in problem.domains]
     factors: list[tuple[FeatureClusters, ...]] = [()] * len(problem.domains)
     sources = [i for i, domain in enumerate(problem.domains) if domain.seen.all()]
@@ -265,43 +199,19 @@ def shared_association(
     seed: int,
     watch: Watch | None,
 ) -> Fit:
-    """Fit MTrick or DKT: the sources and one target share S, and each has feature clusters F.
-
-        min  Σ_s ‖X_s − F_s S Y_sᵀ‖² + w ‖X_t − F_t S G_tᵀ‖² + α Σ_s ‖F_s − F_t‖²
-
-    Each target is fitted alone, as the last domain. Rows of F (m, k) and G (n, c) sum to one. Rows
-    of zeros become uniform; F has such rows for words that a domain lacks. X is divided by its sum.
-    S starts at 1/c, and G starts as in `label_factors`.
-
-    Parameters
-    ----------
-    problem
-        A transfer problem.
-    k
-        Number of feature clusters.
-    weight
-        Weight w of the target's term.
-    closeness
-        α = closeness · ‖X_s‖² / m: how close the feature clusters of the domains are.
-    max_iter
-        Number of iterations.
-    C
-        Inverse regularisation of the logistic regression that gives the start.
-    start
-        G_t starts at the probabilities or at the decisions of that regression.
-    start_features
-        F starts at P(topic | word) of PLSA in every domain, or at random positive values.
-    normalize_at
-        F and G are normalised right after their own updates, or after both updates.
-    prior
-        Shares of the classes in the targets; see `class_priors`.
-    dtype
-        Precision of the matrices and factors during the fit.
-    seed
-        Seed of the start of F.
-    watch
-        Called after each iteration.
-    """
+    """Fit MTrick or DKT: the sources and one target share S, and each has feature clusters F."""
+    #     min  Σ_s ‖X_s − F_s S Y_sᵀ‖² + w ‖X_t − F_t S G_tᵀ‖² + α Σ_s ‖F_s − F_t‖²
+    # Each target is fitted alone, as the last domain. Rows of F (m, k) and G (n, c) sum to one.
+    # Rows of zeros become uniform; F has such rows for words that a domain lacks. X is divided by
+    # its sum. S starts at 1/c, and G starts as in `label_factors`.
+    # `closeness`: α = closeness · ‖X_s‖² / m: how close the feature clusters of the domains are.
+    # `C`: Inverse regularisation of the logistic regression that gives the start.
+    # `start`: G_t starts at the probabilities or at the decisions of that regression.
+    # `start_features`: F starts at P(topic | word) of PLSA in every domain, or at random positive
+    # values.
+    # `normalize_at`: F and G are normalised right after their own updates, or after both updates.
+    # `prior`: Shares of the classes in the targets; see `class_priors`.
+    # `dtype`: Precision of the matrices and factors during the fit.
     m, c = problem.domains[0].X.shape[1], len(problem.classes)
 
     def fit_one(problem: Problem, watch: Watch | None, prior: Prior = "equal") -> Fit:

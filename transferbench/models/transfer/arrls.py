@@ -116,15 +116,9 @@ def fit(
 
 
 def mean_differences(Y: np.ndarray, decided: np.ndarray) -> np.ndarray:
-    """Return B (n, c + 1), where M = BBᵀ has length one; a class without documents has no mean.
-
-    Parameters
-    ----------
-    Y
-        (l, c) indicates the classes of the labelled documents.
-    decided
-        (u,) the classes of the other documents.
-    """
+    """Return B (n, c + 1), where M = BBᵀ has length one; a class without documents has no mean."""
+    # `Y`: (l, c) indicates the classes of the labelled documents.
+    # `decided`: (u,) the classes of the other documents.
     T = np.eye(Y.shape[1])[decided]
     parts = [np.c_[np.sqrt(Y.shape[1]) * np.ones(len(Z)), Z] / np.r_[len(Z), Z.sum(axis=0).clip(1)]
              for Z in (Y, T)]  # fmt: skip

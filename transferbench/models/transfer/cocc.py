@@ -112,34 +112,22 @@ def fit(
 
 @dataclass(eq=False)
 class CoClustering:
-    """Clusters of one target's documents and words.
+    """Clusters of one target's documents and words."""
 
-    The clusters are in `documents` (n,), 0…c−1, and `words` (m,), 0…k−1.
+    # The clusters are in `documents` (n,), 0…c−1, and `words` (m,), 0…k−1.
 
-    Parameters
-    ----------
-    X
-        Documents (n, m).
-    scores
-        (n, c) the start, later the scores of the last assignment of documents.
-    seen
-        (n,) True for documents with a label.
-    labelled
-        (m, c) p(c, w) transposed, because tables of words have words in rows.
-    k
-        Number of word clusters.
-    lam
-        λ: weight of the labelled documents.
-    shares
-        (c,) shares of the classes, None if free.
-    """
-
+    #: Documents (n, m).
     X: Matrix
+    #: (n, c) the start, later the scores of the last assignment of documents.
     scores: np.ndarray
+    #: (n,) True for documents with a label.
     seen: np.ndarray
+    #: (m, c) p(c, w) transposed, because tables of words have words in rows.
     labelled: np.ndarray
     k: int
+    #: λ: weight of the labelled documents.
     lam: float
+    #: (c,) shares of the classes, None if free.
     shares: np.ndarray | None = None
 
     def __post_init__(self) -> None:
@@ -172,10 +160,8 @@ class CoClustering:
         return self.constant - target - self.lam * labelled
 
     def assign_documents(self) -> None:
-        """Assign each unlabelled document to its best cluster; word clusters stay.
-
-        On a tie a document stays in its cluster: an empty cluster may equal the only other one.
-        """
+        """Assign each unlabelled document to its best cluster; word clusters stay."""
+        # On a tie a document stays in its cluster: an empty cluster may equal the only other one.
         joint = self._by_word_cluster(self._by_document_cluster())
         mixture = (self.P @ _indicator(self.words, self.k)).toarray()  # p(d, ŵ)  (n, k)
         mixture /= np.maximum(mixture.sum(axis=1, keepdims=True), TINY)
@@ -196,17 +182,10 @@ class CoClustering:
 
 
 def _word_start(mass: np.ndarray, k: int) -> np.ndarray:
-    """Return a cluster (m,) in 0…k−1 for each word.
-
-    Each class gets the same number of clusters; the classes with most words get the remaining ones.
-
-    Parameters
-    ----------
-    mass
-        (m, c) mass of each word in each class.
-    k
-        Number of word clusters.
-    """
+    """Return a cluster (m,) in 0…k−1 for each word."""
+    # Each class gets the same number of clusters; the classes with most words get the remaining
+    # ones.
+    # `mass`: (m, c) mass of each word in each class.
     c = mass.shape[1]
     mass = mass / mass.sum(axis=0).clip(TINY)
     # Smooth by the mass of a mean word: the odds of a rare word are unreliable.
@@ -233,10 +212,8 @@ def _indicator(clusters: np.ndarray, k: int) -> sp.csr_array:
 
 
 def _log_conditional(joint: np.ndarray) -> np.ndarray:
-    """Return the logarithm of the rows of a joint table, each divided by its sum.
-
-    An empty row becomes the marginal.
-    """
+    """Return the logarithm of the rows of a joint table, each divided by its sum."""
+    # An empty row becomes the marginal.
     total = joint.sum(axis=1, keepdims=True)
     rows = np.where(total > 0, joint, joint.sum(axis=0))
     rows = rows / np.maximum(rows.sum(axis=1, keepdims=True), TINY)

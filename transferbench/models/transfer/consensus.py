@@ -160,19 +160,15 @@ def fit(
 
 
 def by_view(problem: Problem) -> list[Problem]:
-    """Return a problem of one view for each view.
-
-    Entries of views after the first may have any sign.
-    """
+    """Return a problem of one view for each view."""
+    # Entries of views after the first may have any sign.
     views = zip(*(domain.views for domain in problem.domains), strict=True)
     return [with_view(problem, view, signed=v > 0) for v, view in enumerate(views)]
 
 
 def members(problem: Problem, seed: int) -> list[np.ndarray]:
-    """Return q (n, c) of graph only and DTL for the last domain; they need no shares.
-
-    q of graph only on each further view follows.
-    """
+    """Return q (n, c) of graph only and DTL for the last domain; they need no shares."""
+    # q of graph only on each further view follows.
     first, *further = by_view(problem)
     fits = [graph_only.fit(first)]
     if not first.domains[0].signed:
@@ -199,20 +195,14 @@ def fit_tsvm(problem: Problem, shares: np.ndarray) -> list[Fit]:
 
 
 def labelled_members(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Return margins of members that also train on labels of the last domain, and prior weights.
-
-    The first member is logistic regression on the labelled documents of the last domain alone. Its
-    prior weight is 0. The other members are logistic regression, graph only and TSVM on each view.
-    TSVM gets the class shares (counts + 25 · shares of the sources) / (m + 25), of m labels.
-
-    Returns
-    -------
-    Z
-        (K, n, c) margins on the last domain. Rows of labelled documents are 0. The margins of the
-        first member are also 0 if it knows one class only.
-    prior
-        (K,) prior weights; they sum to one.
-    """
+    """Return margins of members that also train on labels of the last domain, and prior weights."""
+    # The first member is logistic regression on the labelled documents of the last domain alone.
+    # Its prior weight is 0. The other members are logistic regression, graph only and TSVM on each
+    # view. TSVM gets the class shares (counts + 25 · shares of the sources) / (m + 25), of m
+    # labels.
+    # `Z`: (K, n, c) margins on the last domain. Rows of labelled documents are 0. The margins of
+    # the first member are also 0 if it knows one class only.
+    # `prior`: (K,) prior weights; they sum to one.
     *sources, target = problem.domains
     counts = target.Y[target.seen].sum(axis=0)
     of_sources = labelled_shares(replace(problem, domains=tuple(sources)))
@@ -229,21 +219,13 @@ def labelled_members(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 
 
 def stacked(problem: Problem, part: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Return probabilities (n, c) on the last domain by a stack of `labelled_members`, twice.
-
-    In the first, those of labelled documents are their labels. In the second they come from members
-    that had not seen their label, with weights that are fitted to the other folds. The members
-    behind these weights have seen the label. So labels without any signal seem to be found 2 points
-    more often than by full nesting, which takes three times as long.
-
-    Parameters
-    ----------
-    problem
-        The sources and one target with labelled documents.
-    part
-        The same problem with fewer documents, but with all labelled documents of the target. The
-        weights are fitted on it.
-    """
+    """Return probabilities (n, c) on the last domain by a stack of `labelled_members`, twice."""
+    # In the first, those of labelled documents are their labels. In the second they come from
+    # members that had not seen their label, with weights that are fitted to the other folds. The
+    # members behind these weights have seen the label. So labels without any signal seem to be
+    # found 2 points more often than by full nesting, which takes three times as long.
+    # `part`: The same problem with fewer documents, but with all labelled documents of the target.
+    # The weights are fitted on it.
     *sources, target = part.domains
     rows, y = np.flatnonzero(target.seen), target.Y[target.seen].argmax(axis=1)
     fold = label_folds(target)
@@ -260,10 +242,8 @@ def stacked(problem: Problem, part: Problem) -> tuple[np.ndarray, np.ndarray]:
 
 
 def normal_ranks(scores: np.ndarray) -> np.ndarray:
-    """Return q (n, c) of scores (n, c).
-
-    If no score is negative, scores are compared by their ratios.
-    """
+    """Return q (n, c) of scores (n, c)."""
+    # If no score is negative, scores are compared by their ratios.
     from scipy.stats import rankdata
 
     S = scores
@@ -294,25 +274,17 @@ def agreement(first: np.ndarray, second: np.ndarray, count: int) -> float:
 
 @dataclass(frozen=True)
 class Agreed:
-    """The shares on which the members agree most.
+    """The shares on which the members agree most."""
 
-    Parameters
-    ----------
-    shares
-        (c,) of the classes.
-    agreement
-        The largest correlation over the shares that are tried. For several classes it is the mean.
-    width
-        Width of the range of shares that has nine tenths of the weight. For several classes it is
-        the largest.
-    peaks
-        Number of local maxima of the weights. For several classes it is the largest. Maxima below a
-        fifth of the largest weight do not count.
-    """
-
+    #: (c,) of the classes.
     shares: np.ndarray
+    #: The largest correlation over the shares that are tried. For several classes it is the mean.
     agreement: float
+    #: Width of the range of shares that has nine tenths of the weight. For several classes it is
+    #: the largest.
     width: float
+    #: Number of local maxima of the weights. For several classes it is the largest. Maxima below a
+    #: fifth of the largest weight do not count.
     peaks: int
 
 
@@ -357,11 +329,9 @@ def agreed_shares(problem: Problem, strength: float, width: float, seed: int) ->
 
 
 def area(problem: Problem, seed: int) -> float:
-    """Return the area under the ROC curve of a classifier of the last domain against the others.
-
-    It is the mean over two halves of the documents. A logistic regression trained on one half
-    scores the other. If there are too few documents, the area is 1.
-    """
+    """Return the area under the ROC curve of a classifier of the last domain against the others."""
+    # It is the mean over two halves of the documents. A logistic regression trained on one half
+    # scores the other. If there are too few documents, the area is 1.
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import StratifiedKFold, cross_val_score
 
@@ -376,11 +346,9 @@ def area(problem: Problem, seed: int) -> float:
 
 
 def sampled(problem: Problem, size: int, seed: int) -> Problem:
-    """Return the problem with `size` documents of each domain, drawn at random, or all.
-
-    If fewer than FEW documents of a labelled class are drawn, FEW documents of this class are
-    added. All labelled documents of a target are added, too.
-    """
+    """Return the problem with `size` documents of each domain, drawn at random, or all."""
+    # If fewer than FEW documents of a labelled class are drawn, FEW documents of this class are
+    # added. All labelled documents of a target are added, too.
     rng = np.random.default_rng(seed)
 
     def part(domain: Domain) -> Domain:

@@ -60,10 +60,8 @@ class Kind:
 
 
 def _normalized(counts: list[np.ndarray], shared: bool) -> list[np.ndarray]:
-    """Return the counts of each domain, with columns that sum to one.
-
-    If they are shared, each domain gets the counts of all domains together.
-    """
+    """Return the counts of each domain, with columns that sum to one."""
+    # If they are shared, each domain gets the counts of all domains together.
     if shared:
         return [scale_to_one(np.sum(counts, axis=0), "columns")] * len(counts)
     return [scale_to_one(count, "columns") for count in counts]

@@ -94,19 +94,9 @@ def fit(
 
 
 def _folds(domain: Domain, folds: int, seed: int) -> np.ndarray:
-    """Return (n,) the fold of each document; seen and unseen documents are divided separately.
-
-    The fold of a document depends on its rank in a random direction, not on the order of documents.
-
-    Parameters
-    ----------
-    domain
-        The domain with the documents.
-    folds
-        Number of folds.
-    seed
-        Seed of the direction.
-    """
+    """Return (n,) the fold of each document; seen and unseen documents are divided separately."""
+    # The fold of a document depends on its rank in a random direction, not on the order of
+    # documents.
     direction = np.random.default_rng(seed).standard_normal(domain.X.shape[1])
     order = np.lexsort([domain.X @ direction, domain.seen])
     fold = np.empty(len(order), np.intp)

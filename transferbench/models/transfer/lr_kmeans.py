@@ -62,25 +62,12 @@ def fit(
 def _constrained(
     domain: Domain, means: np.ndarray, shares: np.ndarray | None, max_iter: int
 ) -> np.ndarray:
-    """Return the scores (n, c) of k-means with labels or shares of the classes.
-
-    Parameters
-    ----------
-    domain
-        Documents X (n, d). The labelled ones stay in the cluster of their label.
-    means
-        (c, d) the start. A class without documents keeps its mean.
-    shares
-        (c,) shares of the classes among the documents, None if free.
-    max_iter
-        Number of iterations.
-
-    Returns
-    -------
-    scores
-        Minus half the squared distances to the means, plus offsets. Without shares they are minus
-        the distances.
-    """
+    """Return the scores (n, c) of k-means with labels or shares of the classes."""
+    # `domain`: Documents X (n, d). The labelled ones stay in the cluster of their label.
+    # `means`: (c, d) the start. A class without documents keeps its mean.
+    # `shares`: (c,) shares of the classes among the documents, None if free.
+    # `scores`: Minus half the squared distances to the means, plus offsets. Without shares they are
+    # minus the distances.
     X, seen, labels = domain.X, domain.seen, domain.Y.argmax(axis=1)
     weights = np.ones(len(seen))
     if domain.label_weights is not None:

@@ -123,33 +123,11 @@ def best_omega(W: np.ndarray, epsilon: float) -> tuple[np.ndarray, float]:
 def solve_weights(
     X: list[Matrix], Y: list[np.ndarray], Omega: np.ndarray, gamma: float, start: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best weights for Ω.
-
-    Parameters
-    ----------
-    X
-        (n_i, m) of each labelled domain.
-    Y
-        (n_i, c) of each labelled domain.
-    Omega
-        Ω (tasks, tasks).
-    gamma
-        γ: weight of the regulariser.
-    start
-        A of the last call.
-
-    Returns
-    -------
-    W
-        Weights (m, tasks).
-    A
-        (Σ n_i, c) with W = [X_iᵀ A_i]_i Ω, the start of the next call.
-
-    Raises
-    ------
-    FloatingPointError
-        If conjugate gradients do not converge.
-    """
+    """Return the best weights for Ω."""
+    # `X`: (n_i, m) of each labelled domain.
+    # `Y`: (n_i, c) of each labelled domain.
+    # `A`: (Σ n_i, c) with W = [X_iᵀ A_i]_i Ω, the start of the next call.
+    # Shapes: Omega (tasks, tasks), W (m, tasks).
     c = start.shape[1]
     cuts = np.cumsum([len(y) for y in Y])[:-1]
 

@@ -80,19 +80,10 @@ def fit(
 
 
 def transfer_components(X: np.ndarray, T: np.ndarray, q: int, mu: float) -> np.ndarray:
-    """Return K W (n, q) for n = s + t documents.
-
-    Parameters
-    ----------
-    X
-        (s, r) documents of the sources.
-    T
-        (t, r) documents of the target.
-    q
-        Number of transfer components. There are fewer if the coordinates have a smaller rank.
-    mu
-        µ: weight of ‖W‖².
-    """
+    """Return K W (n, q) for n = s + t documents."""
+    # `X`: (s, r) documents of the sources.
+    # `T`: (t, r) documents of the target.
+    # `q`: There are fewer if the coordinates have a smaller rank.
     Z = np.vstack([X, T])
     U, S, _ = np.linalg.svd(Z, full_matrices=False)
     rank = np.linalg.matrix_rank(Z)

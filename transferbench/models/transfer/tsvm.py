@@ -149,34 +149,12 @@ def transduce(
     pairs: int | None = None,
     tol: float = 1e-4,
 ) -> Iterator[tuple[np.ndarray, list[float]]]:
-    """Yield weights and objectives for each C*.
-
-    Parameters
-    ----------
-    X
-        (n, d) labelled documents.
-    sign
-        (n,) their signs, ±1.
-    T
-        (u, d) unlabelled documents.
-    positives
-        Number of rows of T with the sign +1.
-    C
-        Weight of the labelled documents.
-    levels
-        Every C*, ascending, see `schedule`.
-    weights
-        (n,) by which C of each labelled document is multiplied; None stands for 1.
-    balance, pairs, tol
-        See `fit`.
-
-    Yields
-    ------
-    w
-        w and b (d + 1,).
-    objectives
-        The objective after each training at this C*; the values fall.
-    """
+    """Yield weights and objectives for each C*."""
+    # `positives`: Number of rows of T with the sign +1.
+    # `weights`: (n,) by which C of each labelled document is multiplied; None stands for 1.
+    # `w`: w and b (d + 1,).
+    # `objectives`: The objective after each training at this C*; the values fall.
+    # Shapes: X (n, d), sign (n,), T (u, d).
     n, u = len(sign), T.shape[0]
     both = stack_matrices([X, T])
     both = stack_matrices([both, np.ones((n + u, 1))], axis=1).astype(float)  # w ends with b
@@ -203,34 +181,12 @@ def _at_level(
     pairs: int | None,
     tol: float,
 ) -> tuple[np.ndarray, np.ndarray, list[float]]:
-    """Switch signs at one C* while this lowers the objective; see `transduce`.
-
-    Parameters
-    ----------
-    both
-        X above T, with a column of ones: (n + u, d + 1).
-    sign
-        (n,) signs of X.
-    target_sign
-        (u,) signs of T.
-    start
-        w and b before (d + 1,).
-    cost
-        (n,) weight of each labelled document.
-    negative, positive
-        C_j of the signs.
-    pairs, tol
-        See `fit`.
-
-    Returns
-    -------
-    w
-        w and b (d + 1,).
-    target_sign
-        (u,) signs of T.
-    objectives
-        The objective after each training.
-    """
+    """Switch signs at one C* while this lowers the objective; see `transduce`."""
+    # `both`: X above T, with a column of ones: (n + u, d + 1).
+    # `start`: w and b before (d + 1,).
+    # `cost`: (n,) weight of each labelled document.
+    # `w`: w and b (d + 1,).
+    # Shapes: sign (n,), target_sign (u,).
     n = len(sign)
     best, objectives = start, list[float]()
     while True:
@@ -252,17 +208,9 @@ def _at_level(
 
 
 def _switch(sign: np.ndarray, f: np.ndarray, pairs: int | None) -> np.ndarray:
-    """Return signs (u,) with pairs switched towards +1 for the largest values of f.
-
-    Parameters
-    ----------
-    sign
-        (u,) ±1.
-    f
-        (u,) decision values.
-    pairs
-        Largest number of pairs. Pairs with the most misplaced values come first. None switches all.
-    """
+    """Return signs (u,) with pairs switched towards +1 for the largest values of f."""
+    # `pairs`: Pairs with the most misplaced values come first. None switches all.
+    # Shapes: sign (u,), f (u,).
     target = largest(f, int((sign > 0).sum()))
     order = np.argsort(-f, kind="stable")
     up = order[(target > sign)[order]][:pairs]
@@ -280,21 +228,10 @@ def values(X: Matrix, w: np.ndarray) -> np.ndarray:
 def _train(
     X: Matrix, sign: np.ndarray, weight: np.ndarray, tol: float, near: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return w (d,) of a support vector machine.
-
-    Parameters
-    ----------
-    X
-        (n, d) documents.
-    sign
-        (n,) ±1.
-    weight
-        (n,) weight of each document.
-    tol
-        Tolerance of the solver.
-    near
-        (d,) w of a machine that may be similar, if any.
-    """
+    """Return w (d,) of a support vector machine."""
+    # `weight`: (n,) weight of each document.
+    # `near`: (d,) w of a machine that may be similar, if any.
+    # Shapes: X (n, d), sign (n,).
     w, converged = _liblinear(X, sign, weight, tol, PASSES)
     if converged:
         return w
@@ -319,26 +256,14 @@ def _liblinear(
 def _pivot(
     X: Matrix, sign: np.ndarray, weight: np.ndarray, tol: float, w: np.ndarray
 ) -> np.ndarray | None:
-    """Return w (d,) by block principal pivoting (Júdice and Pires, 1994), or None if it fails.
-
-    In the dual, a document's α is 0, or its weight, or between them. If it is between them, the
-    document is free and its margin is one. Given these three sets, the free α solve a linear
-    system. Documents whose α or margin contradicts their set then change their set, until there are
-    none.
-
-    Parameters
-    ----------
-    X
-        Documents (n, d).
-    sign
-        (n,) ±1.
-    weight
-        (n,) the largest α of each document.
-    tol
-        Tolerance of the margins.
-    w
-        (d,) weights of the machine that gives the first sets.
-    """
+    """Return w (d,) by block principal pivoting (Júdice and Pires, 1994), or None if it fails."""
+    # In the dual, a document's α is 0, or its weight, or between them. If it is between them, the
+    # document is free and its margin is one. Given these three sets, the free α solve a linear
+    # system. Documents whose α or margin contradicts their set then change their set, until there
+    # are none.
+    # `weight`: (n,) the largest α of each document.
+    # `w`: (d,) weights of the machine that gives the first sets.
+    # Shapes: X (n, d), sign (n,).
     Z = sp.csr_array(sp.diags_array(sign) @ X)
     slack = tol / 100
     margin = Z @ w
