@@ -201,12 +201,13 @@ def test_lines_get_new_parameters_at_their_defaults(tmp_path):
         assert path.read_text() == f"{old.line}\n"  # not written
 
 
-def test_earlier_code_repeats_a_run_without_a_parameter_that_is_new():
+def test_earlier_code_repeats_a_run_without_a_parameter_that_is_new(monkeypatch):
     """If it has its default: no earlier code can repeat another value."""
     run = {
         "task": "generated/clusters:documents=60", "model": "kmeans", "seed": 0, "curve": False,
         "params": defaults("kmeans"), "defaults": defaults("kmeans") | {"new": 1},
     }  # fmt: skip
+    monkeypatch.setattr(sys, "argv", ["repeat_fits.py", "600"])
     known = repeat(run)
     assert repeat(run | {"params": run["params"] | {"new": 1}}) == known
     with pytest.raises(UserError, match="new"):

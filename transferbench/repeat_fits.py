@@ -1,7 +1,8 @@
 """Repeat the fits that standard input asks for; print a line of JSON for each.
 
 `repeats` runs this file by one or two versions of the package. So the file uses only parts of the
-package that rarely change. It ends when standard input ends, also in a fit. An input line is one of
+package that rarely change. It ends if a fit takes more than the seconds in its argument. An input
+line is one of
 
     {"codes": [model, …]}                                            fingerprints by model
     {"task": …, "model": …, "params": …, "seed": …, "curve": …, "defaults": …}      a fit
@@ -9,15 +10,14 @@ package that rarely change. It ends when standard input ends, also in a fit. An 
 A parameter that this version of the model lacks is left out if it has its default.
 """
 
+import faulthandler
 import hashlib
 import json
 import os
-import queue
 import sys
-import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -73,7 +73,10 @@ def repeat(run: dict[str, Any]) -> dict[str, Any]:
         if name in known or value != run["defaults"].get(name, none)
     }
     params = api.resolve(model, problem.family, asked)
-    fit = models.fit(model, problem, params, seed=run["seed"] or 0, watch=watch)
+    with Path(os.devnull).open("w") as nowhere:
+        faulthandler.dump_traceback_later(float(sys.argv[1]), exit=True, file=nowhere)
+        fit = models.fit(model, problem, params, seed=run["seed"] or 0, watch=watch)
+        faulthandler.cancel_dump_traceback_later()
     return {
         "data": digest([*matrices(problem), *truth.Y]),
         "measures": evaluate(fit, truth, problem),
@@ -104,21 +107,7 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def lines() -> Iterator[str]:
-    """Yield the lines of standard input, read by a thread that ends the process after the last."""
-    waiting = queue.SimpleQueue[str]()
-
-    def read() -> None:
-        for line in sys.stdin:
-            waiting.put(line)
-        os._exit(0)  # the caller is gone
-
-    threading.Thread(target=read, daemon=True).start()
-    while True:
-        yield waiting.get()
-
-
 if __name__ == "__main__":
     output, sys.stdout = sys.stdout, sys.stderr  # a model may print
-    for line in lines():
+    for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), file=output, flush=True)

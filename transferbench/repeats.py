@@ -7,11 +7,10 @@ import math
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, Protocol, TypeVar
 
 from tqdm import tqdm
@@ -73,93 +72,61 @@ def defaults(model: str) -> dict[str, parameters.Value]:
     return {name: parameter.default for name, parameter in schema.items()}
 
 
-class Fits:
-    """A process that repeats fits by the version of the package in a folder."""
-
-    def __init__(self, tree: Path, settings: Settings) -> None:
-        environment = os.environ | {
-            "PYTHONPATH": str(tree),
-            "PYTHONSAFEPATH": "1",
-            "TRANSFERBENCH_DATA": str(settings.data.absolute()),
-            "TRANSFERBENCH_MIRROR": " ".join(settings.mirrors),
-            "TRANSFERBENCH_OFFLINE": str(settings.offline),
-            "OMP_NUM_THREADS": "1",
-        }
-        self._process = subprocess.Popen(
-            [sys.executable, Path(__file__).with_name("repeat_fits.py")],
-            env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        )  # fmt: skip
-
-    def ask(self, question: Mapping[str, Any]) -> None:
-        """Send a line."""
-        assert self._process.stdin
-        self._process.stdin.write(f"{json.dumps(question)}\n")
-        self._process.stdin.flush()
-
-    def answer(self, limit: float | None = None) -> Answer:
-        """Return the answer to the last line; after `limit` seconds the process is killed."""
-        assert self._process.stdout
-        timer = threading.Timer(limit or threading.TIMEOUT_MAX, self._process.kill)
-        timer.daemon = True
-        timer.start()
-        try:
-            line = self._process.stdout.readline()
-        finally:
-            timer.cancel()
-        if line:
-            answered: Answer = json.loads(line)
-            return answered
-        self.close()
-        return {"error": "its process has ended" + f", or took more than {limit:g} s" * bool(limit)}
-
-    def close(self) -> None:
-        """End the process."""
-        self._process.kill()
-        self._process.communicate()
-
-    @property
-    def ended(self) -> bool:
-        """True if the process has ended."""
-        return self._process.poll() is not None
-
-
-@contextmanager
-def versions(
-    trees: Sequence[Path], settings: Settings, limit: float | None = None
-) -> Iterator[Callable[[Mapping[str, Any]], list[Answer]]]:
-    """Give a function that asks all versions at the same time; each thread has its processes."""
-    own, opened = threading.local(), list[Fits]()
-
-    def ask(question: Mapping[str, Any]) -> list[Answer]:
-        if not hasattr(own, "fits") or any(fits.ended for fits in own.fits):
-            own.fits = [Fits(tree, settings) for tree in trees]
-            opened.extend(own.fits)
-            for fits in own.fits:  # the limit is for fits, not for imports
-                fits.ask({"codes": []})
-                fits.answer()
-        for fits in own.fits:
-            fits.ask(question)
-        return [fits.answer(limit) for fits in own.fits]
-
-    try:
-        yield ask
-    finally:
-        for fits in opened:
-            fits.close()
+def fits(
+    tree: Path, questions: Iterable[Mapping[str, Any]], settings: Settings, limit: float
+) -> Iterator[Answer]:
+    """Yield the answers of the version of the package in a folder, each when it is known."""
+    # A process that ends, as it does after `limit` seconds of a fit, is started again for the rest.
+    left = [*questions]
+    environment = os.environ | {
+        "PYTHONPATH": str(tree),
+        "PYTHONSAFEPATH": "1",
+        "TRANSFERBENCH_DATA": str(settings.data.absolute()),
+        "TRANSFERBENCH_MIRROR": " ".join(settings.mirrors),
+        "TRANSFERBENCH_OFFLINE": str(settings.offline),
+        "OMP_NUM_THREADS": "1",
+    }
+    script = Path(__file__).with_name("repeat_fits.py")
+    while left:
+        with TemporaryFile("w+") as lines:
+            lines.writelines(f"{json.dumps(question)}\n" for question in left)
+            lines.seek(0)
+            process = subprocess.Popen(
+                [sys.executable, script, str(limit)],
+                env=environment, stdin=lines, stdout=subprocess.PIPE, text=True,
+            )  # fmt: skip
+            assert process.stdout
+            try:
+                for line in process.stdout:
+                    left.pop(0)
+                    yield json.loads(line)
+            finally:
+                process.kill()
+                process.communicate()
+        if left:
+            left.pop(0)
+            yield {"error": f"its process has ended, or it took more than {limit:g} s"}
 
 
 def repeat(
-    runs: Sequence[Run], settings: Settings, *, n_jobs: int = 1, limit: float | None = None
+    runs: Sequence[Run], settings: Settings, *, limit: float, n_jobs: int = 1
 ) -> list[Answer]:
     """Repeat runs by this version of the package; return the answers in their order."""
-
-    def repeated(run: Run) -> Answer:
+    answers: dict[int, Answer] = {}
+    for i, run in enumerate(runs):
         try:
             tasks.ensure_built(run.task.built, settings)
         except Unavailable as error:
-            return {"unavailable": error.brief}
-        return ask(question(run))[0]
+            answers[i] = {"unavailable": error.brief}
+    left = [i for i in range(len(runs)) if i not in answers]
+    bar = tqdm(total=len(left), leave=False, disable=None)
 
-    with ThreadPoolExecutor(n_jobs) as pool, versions([HERE], settings, limit) as ask:
-        answers = pool.map(repeated, runs)
-        return [*tqdm(answers, total=len(runs), leave=False, disable=None)]
+    def work(part: Sequence[int]) -> None:
+        questions = [question(runs[i]) for i in part]
+        for i, answer in zip(part, fits(HERE, questions, settings, limit), strict=True):
+            answers[i] = answer
+            bar.update()
+
+    with bar, ThreadPoolExecutor(n_jobs) as pool:
+        [*pool.map(work, (left[j::n_jobs] for j in range(n_jobs)))]
+    return [answers[i] for i in range(len(runs))]

@@ -42,8 +42,8 @@ from transferbench.runs import store
 from transferbench.runs.record import Record
 from transferbench.settings import Settings
 
-#: Longest run to repeat, in seconds.
-MAX_SECONDS = 30.0
+#: Longest run to repeat, and longest time of its repetition, in seconds.
+MAX_SECONDS, LIMIT = 30.0, 1800.0
 #: What must be equal to the last digit, in the order in which a difference is named.
 COMPARED = (
     "unavailable", "error", "data", "measures", "decisions", "trace", "diagnostics", "curve",
@@ -109,37 +109,36 @@ def prove(
             by_model.setdefault(record.model, []).append(record)
     if not by_model:
         raise UserError("there are no committed runs; nothing can be repeated.")
-    with repeats.versions(trees, settings) as ask:
-        codes = ask({"codes": sorted(by_model)})
-        if error := next((code["error"] for code in codes if "error" in code), ""):
-            raise UserError(f"the code of the models is not known: {error}.")
-        was, is_now = (
-            {model: ledger.first_equal(model, code) for model, code in found.items()}
-            for found in codes
-        )
-        # A model that one version lacks cannot be compared.
-        changed = [m for m in sorted(was.keys() & is_now) if was[m] != is_now[m]]
-        chosen: dict[str, tuple[list[Record], list[str]]] = {}
-        tasks: set[str] = set()
-        lines = {m: [r for r in by_model[m] if r.equal_code == was[m]] for m in changed}
-        for model in filter(lines.get, changed):  # no line depends on the others
-            chosen[model] = variants(lines[model], max_seconds, tasks)
-            tasks.update(record.task for record in chosen[model][0])
-        bar = tqdm(total=sum(len(runs) for runs, _ in chosen.values()), leave=False, disable=None)
-        with bar:
-            for model, (runs, skipped) in chosen.items():
-                difference, same_scores = "" if runs else "no run to repeat", True
-                for record in sorted(runs, key=lambda record: record.task):  # a task is loaded once
-                    bar.set_description(model)
-                    old, new = ask(repeats.question(record.run))
-                    difference = difference or _difference(record, old, new)
-                    same_scores &= old.get("scores") == new.get("scores")
-                    bar.update()
-                covered = set[str]().union(*map(values, runs))
-                yield Proof(
-                    model, was[model], is_now[model], len(lines[model]), len(runs), len(covered),
-                    tuple(skipped), difference, same_scores,
-                )  # fmt: skip
+    asked = {"codes": sorted(by_model)}
+    codes = [next(repeats.fits(tree, [asked], settings, LIMIT)) for tree in trees]
+    if error := next((code["error"] for code in codes if "error" in code), ""):
+        raise UserError(f"the code of the models is not known: {error}.")
+    was, is_now = (
+        {model: ledger.first_equal(model, code) for model, code in found.items()} for found in codes
+    )
+    # A model that one version lacks cannot be compared.
+    changed = [m for m in sorted(was.keys() & is_now) if was[m] != is_now[m]]
+    lines = {m: [r for r in by_model[m] if r.equal_code == was[m]] for m in changed}
+    chosen: dict[str, tuple[list[Record], list[str]]] = {}
+    tasks: set[str] = set()
+    for model in filter(lines.get, changed):  # no line depends on the others
+        chosen[model] = variants(lines[model], max_seconds, tasks)
+        tasks.update(record.task for record in chosen[model][0])
+        chosen[model][0].sort(key=lambda record: record.task)  # a task is loaded once
+    questions = [repeats.question(r.run) for records, _ in chosen.values() for r in records]
+    both = zip(*(repeats.fits(tree, questions, settings, LIMIT) for tree in trees), strict=True)
+    answers = iter(tqdm(both, total=len(questions), leave=False, disable=None))
+    for model, (runs, skipped) in chosen.items():
+        difference, same_scores = "" if runs else "no run to repeat", True
+        for record in runs:
+            old, new = next(answers)
+            difference = difference or _difference(record, old, new)
+            same_scores &= old.get("scores") == new.get("scores")
+        covered = set[str]().union(*map(values, runs))
+        yield Proof(
+            model, was[model], is_now[model], len(lines[model]), len(runs), len(covered),
+            tuple(skipped), difference, same_scores,
+        )  # fmt: skip
 
 
 def add_parameters(*paths: Path) -> int:
