@@ -13,6 +13,8 @@ from transferbench import settings
 from transferbench.errors import Unavailable, UserError
 from transferbench.files import open_regular, open_zip, user_path
 
+#: Bytes of a line of a text file.
+MAX_LINE = 2**24
 #: Separators of columns; of equally frequent ones the first is taken.
 SEPARATORS = ",;\t"
 
@@ -72,16 +74,26 @@ def user_folder(path: str, task: str, problem: str, remedy: str) -> Path:
     return folder
 
 
+def read_text(path: Path) -> str:
+    """Return the text of a file in UTF-8, whose lines have at most MAX_LINE bytes."""
+    content = path.read_bytes()
+    for number, line in enumerate(io.BytesIO(content), start=1):
+        if len(line) > MAX_LINE:
+            expected = f"expected at most {MAX_LINE:,}"
+            raise UserError(f"{path}:{number}: a line of {len(line):,} bytes, {expected}.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        number = content.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{path}:{number}: not UTF-8; save the file in UTF-8.") from None
+
+
 def read_table(path: Path) -> tuple[list[str], dict[int, list[str]]]:
     """Return the names of the columns of a CSV or TSV file, and its rows by their last line."""
     # The text is UTF-8, values with separators are in quotes (RFC 4180), and the most frequent
     # separator of the first line counts. Blank rows are left out, as are columns without a name and
     # a value. Short rows are filled. Other files raise UserError.
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{path}:{line}: not UTF-8; save the table as CSV in UTF-8.") from None
+    text = read_text(path)
     first = text.partition("\n")[0]
     reader = csv.reader(
         io.StringIO(text, newline=""), delimiter=max(SEPARATORS, key=first.count), strict=True

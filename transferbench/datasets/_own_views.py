@@ -25,7 +25,7 @@ from transferbench.data.problems import TrainFraction, problem_from_views, train
 from transferbench.errors import UserError
 from transferbench.parameters import CountOrZero
 from transferbench.problem import Matrix, Problem, Truth
-from transferbench.user_files import check_files, read_table, user_folder
+from transferbench.user_files import check_files, read_table, read_text, user_folder
 
 FILES, TASKS = declared(__file__)
 LAYOUT = "use the layout that `transferbench describe multilabel/own` shows"
@@ -110,8 +110,8 @@ def _view(file: Path) -> Matrix:
     elif file.suffix == ".npz":
         X = matrices.nonnegative(matrices.read_npz(file), file)
     elif file.suffix in matrices.SUFFIXES:
-        with file.open(encoding="ascii", errors="replace") as lines:
-            X = matrices.nonnegative(matrices.read_svmlight(file, lines)[0], file)
+        X = matrices.read_svmlight(file, read_text(file).split("\n"))[0]
+        X = matrices.nonnegative(X, file)
     else:
         raise UserError(f"{file}: expected the ending .csv, {', '.join(matrices.SUFFIXES)}.")
     return safe_scale([X], f"{file}")[0].astype(np.float32)

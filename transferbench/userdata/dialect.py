@@ -17,10 +17,9 @@ from typing import TextIO
 
 from transferbench.errors import UserError, brief
 from transferbench.messages import counted
+from transferbench.user_files import MAX_LINE as MAX_LINE
 from transferbench.userdata import encodings
 
-#: Bytes of a line of a text file, and characters of a value in CSV.
-MAX_LINE = 2**24
 #: Byte order marks. That of UTF-32 begins with that of UTF-16, so it comes first.
 MARKS = {
     codecs.BOM_UTF8: "utf-8",
