@@ -168,9 +168,21 @@ def test_a_plug_in_that_declares_nothing_is_untraced(plugin):
     assert "has no line DEPENDS_ON = ()" in fingerprint.untraced(module)
 
 
-@pytest.mark.parametrize("line", ["DEPENDS_ON = names()", "DEPENDS_ON = [1]", "DEPENDS_ON += ()"])
-def test_a_declaration_is_read_and_never_run(plugin, line):
-    assert "has no line" in fingerprint.untraced(state(plugin, line))
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("DEPENDS_ON += ()", "has no line"),
+        ("DEPENDS_ON = names()", "expected DEPENDS_ON = () or a tuple of names"),
+        ("DEPENDS_ON = [1]", "expected DEPENDS_ON = () or a tuple of names"),
+        ("DEPENDS_ON: tuple", "expected DEPENDS_ON = () or a tuple of names"),
+        ('DEPENDS_ON = ("xgbost",)', "xgbost is not installed"),
+        ("DEPENDS_ON: tuple = ()", ""),
+    ],
+)
+def test_a_declaration_is_read_and_never_run(plugin, line, why):
+    found = fingerprint.untraced(state(plugin, line))
+    assert why in found
+    assert bool(why) == bool(found)
 
 
 def test_installed_packages_count_by_the_version_that_is_declared(plugin, monkeypatch):

@@ -134,6 +134,14 @@ def test_a_new_name_keeps_runs_and_a_planted_change_does_not(clone):
     assert "kernel-kmeans: 1 run with 3 values of parameters repeated: equal" in ended.stdout
     assert clone.todo == 2
     assert [*clone.proofs[1]["models"]] == ["kernel-kmeans"]
+    # A change of code that is not that of the lines is no proof, and says so.
+    clone.replace(SHARED, 'sp.vstack(views[::-1], format="csr")', "sp.vstack([*views[::-1]])")
+    clone.commit()
+    ended = clone.restamp()
+    assert ended.returncode == 1
+    assert "kmeans: 0 runs" in ended.stdout
+    assert "no committed run has the code of this commit" in ended.stdout
+    clone.replace(SHARED, "sp.vstack([*views[::-1]])", 'sp.vstack(views[::-1], format="csr")')
     # Back again, the runs are current without a proof.
     clone.replace(SHARED, 'sp.vstack(views[::-1], format="csr")', POOLED)
     assert clone.todo == 0

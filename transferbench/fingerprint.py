@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parent
+#: Ends of a sentence in place of a version.
+UNKNOWN = ("not installed", "installed from a folder")
 #: Modules without influence on results: they name, find, check, fetch and store things. A test
 #: replaces each of them by a stub.
 NOT_FINGERPRINTED = {
@@ -66,25 +68,36 @@ def untraced(path: Path) -> str:
         return f"{path.name} is not in a package"
     if link := next((file for file in package if file.is_symlink() and file.is_dir()), None):
         return f"{link} is a link to a folder"
+    stated = _stated(path)
+    if stated is None:
+        return f"{path.name} has no line DEPENDS_ON = (), which says that it uses no other code"
     names = declared(path)
     if names is None:
-        return f"{path.name} has no line DEPENDS_ON = (), which says that it uses no other code"
-    for name in names:
-        if _version(name).endswith("editable"):
-            return f"{name} in DEPENDS_ON is installed from a folder, so its version says little"
+        return f"{path.name}:{stated.lineno}: expected DEPENDS_ON = () or a tuple of names"
+    for found in map(_version, names):
+        if found.endswith(UNKNOWN):
+            return f"{path.name}:{stated.lineno}: {found}"
     return ""
 
 
 def declared(path: Path) -> tuple[str, ...] | None:
     """Return the installed packages that the module of a plug-in depends on; None if not stated."""
+    stated = _stated(path)
+    try:
+        names = ast.literal_eval(stated.value) if stated and stated.value else None
+    except ValueError:
+        return None
+    is_valid = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
+    return names if is_valid else None
+
+
+def _stated(path: Path) -> ast.Assign | ast.AnnAssign | None:
+    """Return the statement DEPENDS_ON = … of a module; None if there is none."""
     for node in ast.parse(path.read_bytes()).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "DEPENDS_ON":
-            try:
-                names = ast.literal_eval(node.value)
-            except ValueError:
-                return None
-            is_valid = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
-            return names if is_valid else None
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+            if isinstance(target, ast.Name) and target.id == "DEPENDS_ON":
+                return node
     return None
 
 
@@ -93,9 +106,10 @@ def _version(name: str) -> str:
     try:
         found = distribution(name)
     except PackageNotFoundError:
-        return f"{name} not installed"
-    is_editable = '"editable": true' in (found.read_text("direct_url.json") or "")
-    return f"{name} {found.version}" + " editable" * is_editable
+        return f"{name} is not installed"
+    if '"editable": true' in (found.read_text("direct_url.json") or ""):
+        return f"the version of {name} says little, as it is installed from a folder"
+    return f"{name} {found.version}"
 
 
 def _package(path: Path) -> dict[Path, str]:

@@ -48,6 +48,8 @@ MAX_SECONDS, LIMIT = 30.0, 1800.0
 COMPARED = (
     "unavailable", "error", "data", "measures", "decisions", "trace", "diagnostics", "curve",
 )  # fmt: skip
+#: Why nothing is known of a model whose code has changed.
+NO_LINE = "no committed run has the code of this commit; name an earlier one, or make runs anew"
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ def prove(
     lines = {m: [r for r in by_model[m] if r.equal_code == was[m]] for m in changed}
     chosen: dict[str, tuple[list[Record], list[str]]] = {}
     tasks: set[str] = set()
-    for model in filter(lines.get, changed):  # no line depends on the others
+    for model in changed:
         chosen[model] = variants(lines[model], max_seconds, tasks)
         tasks.update(record.task for record in chosen[model][0])
         chosen[model][0].sort(key=lambda record: record.task)  # a task is loaded once
@@ -129,7 +131,8 @@ def prove(
     both = zip(*(repeats.fits(tree, questions, settings, LIMIT) for tree in trees), strict=True)
     answers = iter(tqdm(both, total=len(questions), leave=False, disable=None))
     for model, (runs, skipped) in chosen.items():
-        difference, same_scores = "" if runs else "no run to repeat", True
+        without = "no run is quick enough" if lines[model] else NO_LINE
+        difference, same_scores = "" if runs else without, True
         for record in runs:
             old, new = next(answers)
             difference = difference or _difference(record, old, new)
