@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,26 @@ def test_comments_docstrings_and_layout_do_not_count(mark):
 )
 def test_code_counts(mark, old, new):
     assert mark(CODE) != mark(CODE.replace(old, new))
+
+
+def test_one_thread_at_a_time_parses(monkeypatch, tmp_path):
+    parse, most, parsing = fingerprint.ast.parse, 0, 0
+
+    def watched(*code):
+        nonlocal most, parsing
+        parsing += 1
+        most = max(most, parsing)
+        time.sleep(0.01)
+        parsing -= 1
+        return parse(*code)
+
+    monkeypatch.setattr(fingerprint.ast, "parse", watched)
+    files = [tmp_path / f"{number}.py" for number in range(4)]
+    for file in files:
+        file.write_text(CODE)
+    with ThreadPoolExecutor(len(files)) as threads:
+        assert len(set(threads.map(fingerprint.fingerprint, files))) == 1
+    assert most == 1
 
 
 def test_imported_code_counts_and_plumbing_does_not(monkeypatch, tmp_path):

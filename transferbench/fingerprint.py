@@ -17,6 +17,7 @@ equals the earlier, see `ledger`; runs of the earlier code then stay current.
 import ast
 import hashlib
 import re
+import threading
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
@@ -30,6 +31,8 @@ NOT_FINGERPRINTED = {
     *("artefacts", "data.fetch", "errors", "files", "messages", "plugins", "settings"),
     *("models.__init__", "models._registry"),
 }
+#: Held while code is parsed: `ast.parse` is not thread-safe in Python 3.11.
+_PARSING = threading.Lock()
 
 
 @cache
@@ -77,7 +80,7 @@ def untraced(path: Path) -> str:
 
 def declared(path: Path) -> tuple[str, ...] | None:
     """Return the installed packages that the module of a plug-in depends on; None if not stated."""
-    for node in ast.parse(path.read_bytes()).body:
+    for node in parse(path.read_bytes()).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "DEPENDS_ON":
             try:
                 names = ast.literal_eval(node.value)
@@ -118,7 +121,7 @@ def _read(path: Path) -> tuple[str, list[Path]]:
     # If the file is not valid Python, return the digest of its content, and no files.
     content = path.read_bytes() if path.is_file() else b""
     try:
-        tree = ast.parse(content.decode() if path.suffix == ".py" else "?")
+        tree = parse(content.decode() if path.suffix == ".py" else "?")
     except (SyntaxError, ValueError):
         return hashlib.sha256(content).hexdigest(), []
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -126,6 +129,12 @@ def _read(path: Path) -> tuple[str, list[Path]]:
         if isinstance(node, documented) and ast.get_docstring(node, clean=False):
             node.body = node.body[1:]
     return _text(tree), [file for name in imports(tree) if (file := _file(name))]
+
+
+def parse(code: str | bytes) -> ast.Module:
+    """Return the syntax tree of Python code; one thread at a time."""
+    with _PARSING:
+        return ast.parse(code)
 
 
 def _text(node: Any) -> str:
@@ -164,7 +173,7 @@ def _file(name: str) -> Path | None:
 
 def summary(path: Path) -> str:
     """Return the first line of a module's docstring without importing the module."""
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    text = ast.get_docstring(parse(path.read_text(encoding="utf-8"))) or ""
     return text.partition("\n")[0]
 
 
