@@ -13,6 +13,7 @@ import time
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from types import SimpleNamespace
@@ -101,7 +102,9 @@ def test_a_cluster_gives_the_lines_of_this_machine(call, home, quick, scheduler,
 
 def test_progress_comes_from_the_worker(scheduler, job):
     seen = []
-    ((run, record),) = pool.run_jobs([job], cluster.engine(scheduler), lambda *it: seen.append(it))
+    ((run, record),) = pool.run_jobs(
+        [job], partial(cluster.engine, scheduler), lambda *it: seen.append(it)
+    )
     assert (run, record.status) == (job.run, "done")
     assert (run, 0, 1) in seen
 
@@ -288,9 +291,11 @@ def test_a_future_that_exits_fails_the_batch(job):
 
 
 @pytest.mark.parametrize("where", ["head:8786", "slurm.py"])
-def test_what_is_no_address_is_one_line_with_both_ways(call, quick, where):
-    code, _, err = call("reproduce", str(quick), "--cluster", where)
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+def test_what_is_no_address_is_refused_before_a_task_is_built(call, home, quick, where, dry):
+    code, _, err = call("reproduce", str(quick), "--cluster", where, *dry)
     assert code == 2
+    assert not list(home.data.rglob("*.task"))
     *_, last = err.splitlines()
     for text in (where, "tcp://head:8786", "dask-jobqueue", "dask-mpi", "--shard", "merge"):
         assert text in last
@@ -530,7 +535,7 @@ def test_a_file_for_a_scheduler_that_is_stopped_is_not_waited_for(start_dask, jo
     monkeypatch.setattr(cluster, "PERIOD", 0.5)
     monkeypatch.setattr(cluster, "SILENCE", 2.0)
     dask = start_dask(workers=1)
-    with cluster.engine(dask.address)(SimpleQueue()) as submit:
+    with cluster.engine(dask.address, SimpleQueue()) as submit:
         dask.scheduler.send_signal(signal.SIGSTOP)
         with pytest.raises((OSError, RuntimeError)):
             submit(job)

@@ -13,7 +13,6 @@ import asyncio
 import ipaddress
 import logging
 import multiprocessing
-import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -33,7 +32,7 @@ from transferbench.files import exclusive, writing
 from transferbench.measures import ALL, MEASURES
 from transferbench.messages import counted, reason, shorten
 from transferbench.runs.machine import cores
-from transferbench.runs.pool import Engine, Inbox, Submit, lost, supervise, with_memory_limit
+from transferbench.runs.pool import Inbox, Submit, lost, supervise, with_memory_limit
 from transferbench.runs.record import Job, Record, Run, now
 from transferbench.tasks import BuiltTask
 
@@ -45,8 +44,6 @@ PERIOD, SILENCE = 5.0, 30.0
 REPORT_INTERVAL = 0.5
 #: How often Dask starts a task again if a worker cannot load it.
 RETRIES = 2
-#: Fingerprints are computed by one thread at a time: `ast.parse` is not thread-safe in Python 3.11.
-_FINGERPRINTS = threading.Lock()
 
 
 # The worker's end
@@ -67,7 +64,7 @@ def perform(job: Job, code: str, versions: str, lease: str, file: bytes) -> tupl
         artefacts = open_folder(here.data, here.max_artefacts)
         job = with_memory_limit(replace(job, built=built, artefacts=artefacts), cores())
         with closing(_WorkerLink(worker, lease)) as link:
-            record = supervise(job, link)
+            record = supervise(job, link.alive, link.report)
         return ("record", record.line) if record else ("gone", "")
     except (UserError, OSError) as error:
         return "refused", f"worker {worker.address}: {error}"
@@ -81,12 +78,10 @@ def _check_same(run: Run, code: str, versions: str) -> None:
         wanted = ", ".join(sorted(theirs - mine)) or "none of these"
         raise UserError(f"it has {what}, the caller {wanted}; install the same versions on both.")
     is_file = run.model.endswith(".py")
-    with _FINGERPRINTS:
-        if is_file:  # it may have changed since this worker read it
-            for cached in (models.code, fingerprint.fingerprint, fingerprint._read):
-                cached.cache_clear()
-        is_same = run.code == code
-    if not is_same:
+    if is_file:  # it may have changed since this worker read it
+        for cached in (models.code, fingerprint.fingerprint, fingerprint._read):
+            cached.cache_clear()
+    if run.code != code:
         remedy = "copy the file there" if is_file else "install the same transferbench on both"
         raise UserError(f"its code of {run.model} is not the caller's; {remedy}.")
 
@@ -148,8 +143,8 @@ async def _watch(scheduler: Any, lease: str, *, is_own: bool = False) -> None:
 # The caller's end
 
 
-def engine(address: str) -> Engine:
-    """Return the engine of the scheduler at an address, such as tcp://head:8786."""
+def check_address(address: str) -> None:
+    """Raise UserError unless a text is an address of a scheduler, such as tcp://head:8786."""
     if "://" not in address:
         raise UserError(
             f"--cluster {address}: expected the address of a scheduler of Dask, such as "
@@ -157,12 +152,12 @@ def engine(address: str) -> Engine:
             "start job arrays with --shard and join their results by `transferbench merge`."
         )
 
-    @contextmanager
-    def opened(inbox: Inbox) -> Iterator[Submit]:
-        with _connected(address) as client, closing(_Batch(client, inbox)) as batch:
-            yield batch.submit
 
-    return opened
+@contextmanager
+def engine(address: str, inbox: Inbox) -> Iterator[Submit]:
+    """Open the engine of the scheduler at an address."""
+    with _connected(address) as client, closing(_Batch(client, inbox)) as batch:
+        yield batch.submit
 
 
 class _Batch:
