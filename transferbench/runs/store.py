@@ -17,7 +17,7 @@ from typing import IO
 from transferbench.errors import UserError
 from transferbench.files import exclusive, file_mode, open_regular, reporting, write_text
 from transferbench.messages import MAX_REASON
-from transferbench.runs.record import MAX_LINE, Identity, Record, Run
+from transferbench.runs.record import MAX_LINE, Identity, Record, Run, newest_stated
 
 NAME = "runs.jsonl"
 #: Name of the lock of a file of runs.
@@ -93,13 +93,11 @@ def latest(records: Sequence[Record]) -> Record:
         return records[0]
     by_time = sorted(records, key=lambda record: record.finished)
     code = by_time[-1].equal_code
-    # A run whose data are unavailable states no data, a line of 1.1 no values.
-    data = next((record for record in reversed(by_time) if record.data), by_time[-1])
-    stated = [record for record in by_time if record.values and record.data == data.data]
+    data = newest_stated(by_time)
     alike = [
         record
         for record in by_time
-        if record.equal_code == code and all(record.same_data(r) for r in (data, *stated[-1:]))
+        if record.equal_code == code and all(map(record.same_data, data))
     ]
     finished = [record for record in alike if record.done]
     with_curve = [record for record in finished if record.curve is not None]
