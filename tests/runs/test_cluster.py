@@ -24,6 +24,7 @@ from transferbench import tasks
 from transferbench.errors import Failure, UserError
 from transferbench.runs import cluster, pool, runner, store
 from transferbench.runs.record import Job, Record
+from transferbench.runs.worker import stated_versions
 
 EXPERIMENT = """\
 title: Two methods on made-up documents
@@ -134,7 +135,7 @@ def perform(scheduler, job):
     """Call `cluster.perform` on a worker, with the caller's arguments but those that are given."""
     from distributed import Client
 
-    def perform(run=job.run, code=job.run.code, versions=cluster._versions()):
+    def perform(run=job.run, code=job.run.code, versions=stated_versions()):
         with Client(scheduler, set_as_default=False) as client:
             file = client.scatter(job.built.path.read_bytes())
             arguments = replace(job, run=run), code, versions, "", file
@@ -180,7 +181,7 @@ def result(answer: object, job: Job) -> Record | None:
         return answer
 
     remote = SimpleNamespace(result=get)
-    return cluster._record(remote, job, job.run.code, cluster._versions(), "tcp://head:8786")
+    return cluster._record(remote, job, job.run.code, stated_versions(), "tcp://head:8786")
 
 
 @pytest.fixture
@@ -189,7 +190,7 @@ def record(job) -> Record:
     domains = job.built.facts.documents
     return replace(
         job.record("done"), metrics=dict.fromkeys(domains, measures), documents=domains,
-        versions=cluster._versions(), seconds=1.0, finished="2099-01-01T00:00:00Z",
+        versions=stated_versions(), seconds=1.0, finished="2099-01-01T00:00:00Z",
     )  # fmt: skip
 
 

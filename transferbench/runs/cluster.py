@@ -34,6 +34,7 @@ from transferbench.messages import counted, reason, shorten
 from transferbench.runs.machine import cores
 from transferbench.runs.pool import Inbox, Submit, lost, supervise, with_memory_limit
 from transferbench.runs.record import Job, Record, Run, now
+from transferbench.runs.worker import stated_versions
 from transferbench.tasks import BuiltTask
 
 #: Seconds to wait for a scheduler and for its first worker.
@@ -72,7 +73,7 @@ def perform(job: Job, code: str, versions: str, lease: str, file: bytes) -> tupl
 
 def _check_same(run: Run, code: str, versions: str) -> None:
     """Raise UserError if this machine has other code or versions than the caller."""
-    mine, theirs = set(_versions().split(", ")), set(versions.split(", "))
+    mine, theirs = set(stated_versions().split(", ")), set(versions.split(", "))
     if mine != theirs:
         what = ", ".join(sorted(mine - theirs)) or "fewer libraries"
         wanted = ", ".join(sorted(theirs - mine)) or "none of these"
@@ -84,12 +85,6 @@ def _check_same(run: Run, code: str, versions: str) -> None:
     if run.code != code:
         remedy = "copy the file there" if is_file else "install the same transferbench on both"
         raise UserError(f"its code of {run.model} is not the caller's; {remedy}.")
-
-
-def _versions() -> str:
-    from transferbench.runs.worker import versions
-
-    return ", ".join(map(" ".join, versions().items()))
 
 
 def _built(wanted: BuiltTask, path: Path, file: bytes) -> BuiltTask:
@@ -195,7 +190,7 @@ class _Batch:
         if file is None or file.status != "finished":
             file = self._client.scatter(job.built.path.read_bytes(), hash=False)
             self._files[job.built.name] = file
-        ordered = job, job.run.code, _versions()
+        ordered = job, job.run.code, stated_versions()
         arguments = *ordered, self._lease, file
         remote = self._client.submit(perform, *arguments, pure=False, retries=RETRIES)
         self._open[remote.key] = job.run, remote, file

@@ -63,23 +63,19 @@ def _why(error: ValueError) -> str:
     return f"{place} {message.replace('Input should be', 'expected')}".strip()[:MAX_REASON]
 
 
-def is_whole(line: bytes) -> bool:
-    """True if a line without an end is a record."""
-    try:
-        Record.from_line(line)
-    except ValueError:
-        return False
-    return True
-
-
-def _torn_line(file: IO[bytes]) -> bytes:
-    """Return the last line if it does not end, else nothing; the file is at its end then."""
+def _mend_end(file: IO[bytes]) -> None:
+    """End the last line of a file if it does not end, or remove it if it is no record."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(size - 1, 0))
     if file.read() in (b"", b"\n"):
-        return b""
+        return
     file.seek(0)
-    return file.read().rpartition(b"\n")[2]
+    last = file.read().rpartition(b"\n")[2]
+    try:
+        Record.from_line(last)
+        file.write(b"\n")
+    except ValueError:
+        file.truncate(size - len(last))
 
 
 def latest(records: Sequence[Record]) -> Record:
@@ -181,12 +177,8 @@ class Store:
             # Without lines of another process, what is known of the file stays right.
             is_known = self._read_at.get(path) == _version(path)
             with path.open("a+b") as file:
-                torn, end = _torn_line(file), b""
-                if torn and is_whole(torn):
-                    end = b"\n"
-                elif torn:
-                    file.truncate(file.tell() - len(torn))
-                file.write(end + record.line.encode() + b"\n")
+                _mend_end(file)
+                file.write(record.line.encode() + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
             self._read_at[path] = _version(path) if is_known else None
