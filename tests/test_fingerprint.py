@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,26 @@ def test_comments_docstrings_and_layout_do_not_count(mark):
 )
 def test_code_counts(mark, old, new):
     assert mark(CODE) != mark(CODE.replace(old, new))
+
+
+def test_one_thread_at_a_time_parses(monkeypatch, tmp_path):
+    parse, most, parsing = fingerprint.ast.parse, 0, 0
+
+    def watched(*code):
+        nonlocal most, parsing
+        parsing += 1
+        most = max(most, parsing)
+        time.sleep(0.01)
+        parsing -= 1
+        return parse(*code)
+
+    monkeypatch.setattr(fingerprint.ast, "parse", watched)
+    files = [tmp_path / f"{number}.py" for number in range(4)]
+    for file in files:
+        file.write_text(CODE)
+    with ThreadPoolExecutor(len(files)) as threads:
+        assert len(set(threads.map(fingerprint.fingerprint, files))) == 1
+    assert most == 1
 
 
 def test_imported_code_counts_and_plumbing_does_not(monkeypatch, tmp_path):
@@ -175,7 +197,9 @@ def test_a_plug_in_that_declares_nothing_is_untraced(plugin):
         ("DEPENDS_ON = names()", "expected DEPENDS_ON = () or a tuple of names"),
         ("DEPENDS_ON = [1]", "expected DEPENDS_ON = () or a tuple of names"),
         ("DEPENDS_ON: tuple", "expected DEPENDS_ON = () or a tuple of names"),
-        ('DEPENDS_ON = ("xgbost",)', "xgbost is not installed"),
+        ('DEPENDS_ON = ("xgbost",)', "'xgbost' is not installed"),
+        ('DEPENDS_ON = ("",)', "'' is not installed"),
+        ("DEPENDS_ON = ()\nDEPENDS_ON = names()", "expected DEPENDS_ON = () or a tuple of names"),
         ("DEPENDS_ON: tuple = ()", ""),
     ],
 )
@@ -183,6 +207,20 @@ def test_a_declaration_is_read_and_never_run(plugin, line, why):
     found = fingerprint.untraced(state(plugin, line))
     assert why in found
     assert bool(why) == bool(found)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import transferbench",
+        "from transferbench import fit",
+        "from transferbench.models import fit",
+    ],
+)
+def test_a_plug_in_that_may_run_any_of_our_code_is_untraced(plugin, code):
+    edit(plugin / "helper.py", f"\n{code}\n")
+    anew(plugin / "nearest_mean.py")
+    assert "may run any of our code" in fingerprint.untraced(plugin / "nearest_mean.py")
 
 
 def test_installed_packages_count_by_the_version_that_is_declared(plugin, monkeypatch):

@@ -17,6 +17,8 @@ equals the earlier, see `ledger`; runs of the earlier code then stay current.
 import ast
 import hashlib
 import re
+import threading
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
@@ -24,6 +26,11 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parent
+#: Modules by which a plug-in may run any other: no fingerprint of it covers them.
+LOADING = {
+    "transferbench",
+    *(f"transferbench.{n}" for n in ("api", "estimators", "models", "models._fit", "tasks")),
+}
 #: Ends of a sentence in place of a version.
 UNKNOWN = ("not installed", "installed from a folder")
 #: Modules without influence on results: they name, find, check, fetch and store things. A test
@@ -32,6 +39,8 @@ NOT_FINGERPRINTED = {
     *("artefacts", "data.fetch", "errors", "files", "messages", "plugins", "settings"),
     *("models.__init__", "models._registry"),
 }
+#: Held while code is parsed: `ast.parse` is not thread-safe in Python 3.11.
+_PARSING = threading.Lock()
 
 
 @cache
@@ -68,6 +77,8 @@ def untraced(path: Path) -> str:
         return f"{path.name} is not in a package"
     if link := next((file for file in package if file.is_symlink() and file.is_dir()), None):
         return f"{link} is a link to a folder"
+    if loading := next(filter(None, map(_loads_by_name, package)), ""):
+        return loading
     stated = _stated(path)
     if stated is None:
         return f"{path.name} has no line DEPENDS_ON = (), which says that it uses no other code"
@@ -77,6 +88,15 @@ def untraced(path: Path) -> str:
     for found in map(_version, names):
         if found.endswith(UNKNOWN):
             return f"{path.name}:{stated.lineno}: {found}"
+    return ""
+
+
+def _loads_by_name(path: Path) -> str:
+    """Return a sentence if a file imports a module of ours that runs others by their names."""
+    with suppress(SyntaxError, ValueError, OSError):
+        tree = parse(path.read_bytes()) if path.suffix == ".py" else ast.Module([], [])
+        if name := next((name for name in imports(tree) if name in LOADING), ""):
+            return f"{path.name} imports {name}, which may run any of our code"
     return ""
 
 
@@ -93,7 +113,7 @@ def declared(path: Path) -> tuple[str, ...] | None:
 
 def _stated(path: Path) -> ast.Assign | ast.AnnAssign | None:
     """Return the statement DEPENDS_ON = … of a module; None if there is none."""
-    for node in ast.parse(path.read_bytes()).body:
+    for node in reversed(parse(path.read_bytes()).body):
         if isinstance(node, ast.Assign | ast.AnnAssign):
             target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
             if isinstance(target, ast.Name) and target.id == "DEPENDS_ON":
@@ -105,8 +125,8 @@ def _version(name: str) -> str:
     """Return the name and the version of an installed package."""
     try:
         found = distribution(name)
-    except PackageNotFoundError:
-        return f"{name} is not installed"
+    except (PackageNotFoundError, ValueError):
+        return f"{name!r} is not installed"
     if '"editable": true' in (found.read_text("direct_url.json") or ""):
         return f"the version of {name} says little, as it is installed from a folder"
     return f"{name} {found.version}"
@@ -132,7 +152,7 @@ def _read(path: Path) -> tuple[str, list[Path]]:
     # If the file is not valid Python, return the digest of its content, and no files.
     content = path.read_bytes() if path.is_file() else b""
     try:
-        tree = ast.parse(content.decode() if path.suffix == ".py" else "?")
+        tree = parse(content.decode() if path.suffix == ".py" else "?")
     except (SyntaxError, ValueError):
         return hashlib.sha256(content).hexdigest(), []
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -140,6 +160,12 @@ def _read(path: Path) -> tuple[str, list[Path]]:
         if isinstance(node, documented) and ast.get_docstring(node, clean=False):
             node.body = node.body[1:]
     return _text(tree), [file for name in imports(tree) if (file := _file(name))]
+
+
+def parse(code: str | bytes) -> ast.Module:
+    """Return the syntax tree of Python code; one thread at a time."""
+    with _PARSING:
+        return ast.parse(code)
 
 
 def _text(node: Any) -> str:
@@ -178,7 +204,7 @@ def _file(name: str) -> Path | None:
 
 def summary(path: Path) -> str:
     """Return the first line of a module's docstring without importing the module."""
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    text = ast.get_docstring(parse(path.read_text(encoding="utf-8"))) or ""
     return text.partition("\n")[0]
 
 

@@ -13,6 +13,7 @@ import time
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from types import SimpleNamespace
@@ -23,6 +24,7 @@ from transferbench import tasks
 from transferbench.errors import Failure, UserError
 from transferbench.runs import cluster, pool, runner, store
 from transferbench.runs.record import Job, Record
+from transferbench.runs.worker import stated_versions
 
 EXPERIMENT = """\
 title: Two methods on made-up documents
@@ -101,7 +103,9 @@ def test_a_cluster_gives_the_lines_of_this_machine(call, home, quick, scheduler,
 
 def test_progress_comes_from_the_worker(scheduler, job):
     seen = []
-    ((run, record),) = pool.run_jobs([job], cluster.engine(scheduler), lambda *it: seen.append(it))
+    ((run, record),) = pool.run_jobs(
+        [job], partial(cluster.engine, scheduler), lambda *it: seen.append(it)
+    )
     assert (run, record.status) == (job.run, "done")
     assert (run, 0, 1) in seen
 
@@ -131,7 +135,7 @@ def perform(scheduler, job):
     """Call `cluster.perform` on a worker, with the caller's arguments but those that are given."""
     from distributed import Client
 
-    def perform(run=job.run, code=job.run.code, versions=cluster._versions()):
+    def perform(run=job.run, code=job.run.code, versions=stated_versions()):
         with Client(scheduler, set_as_default=False) as client:
             file = client.scatter(job.built.path.read_bytes())
             arguments = replace(job, run=run), code, versions, "", file
@@ -177,7 +181,7 @@ def result(answer: object, job: Job) -> Record | None:
         return answer
 
     remote = SimpleNamespace(result=get)
-    return cluster._record(remote, job, job.run.code, cluster._versions(), "tcp://head:8786")
+    return cluster._record(remote, job, job.run.code, stated_versions(), "tcp://head:8786")
 
 
 @pytest.fixture
@@ -186,7 +190,7 @@ def record(job) -> Record:
     domains = job.built.facts.documents
     return replace(
         job.record("done"), metrics=dict.fromkeys(domains, measures), documents=domains,
-        versions=cluster._versions(), seconds=1.0, finished="2099-01-01T00:00:00Z",
+        versions=stated_versions(), seconds=1.0, finished="2099-01-01T00:00:00Z",
     )  # fmt: skip
 
 
@@ -288,9 +292,11 @@ def test_a_future_that_exits_fails_the_batch(job):
 
 
 @pytest.mark.parametrize("where", ["head:8786", "slurm.py"])
-def test_what_is_no_address_is_one_line_with_both_ways(call, quick, where):
-    code, _, err = call("reproduce", str(quick), "--cluster", where)
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+def test_what_is_no_address_is_refused_before_a_task_is_built(call, home, quick, where, dry):
+    code, _, err = call("reproduce", str(quick), "--cluster", where, *dry)
     assert code == 2
+    assert not list(home.data.rglob("*.task"))
     *_, last = err.splitlines()
     for text in (where, "tcp://head:8786", "dask-jobqueue", "dask-mpi", "--shard", "merge"):
         assert text in last
@@ -530,7 +536,7 @@ def test_a_file_for_a_scheduler_that_is_stopped_is_not_waited_for(start_dask, jo
     monkeypatch.setattr(cluster, "PERIOD", 0.5)
     monkeypatch.setattr(cluster, "SILENCE", 2.0)
     dask = start_dask(workers=1)
-    with cluster.engine(dask.address)(SimpleQueue()) as submit:
+    with cluster.engine(dask.address, SimpleQueue()) as submit:
         dask.scheduler.send_signal(signal.SIGSTOP)
         with pytest.raises((OSError, RuntimeError)):
             submit(job)

@@ -32,13 +32,22 @@ seconds = Checked(Positive, "seconds")
 MAX_ALIKE = 3
 
 
+def _scheduler(_: click.Context, __: click.Parameter, address: str) -> str:
+    """Return the address of a scheduler; "" for none."""
+    if address:
+        from transferbench.runs.cluster import check_address
+
+        check_address(address)
+    return address
+
+
 @dataclass(frozen=True)
 class Execution:
     """Values of the options for performing runs: the runs to perform, parallelism and limits."""
 
     jobs: int = option("--jobs", "-j", **JOBS)
     cluster: str = option(
-        "--cluster", default="", metavar="ADDRESS",
+        "--cluster", default="", metavar="ADDRESS", callback=_scheduler,
         help="Perform the runs on other machines. ADDRESS is that of a scheduler of Dask, such as "
         "tcp://head:8786.",
     )  # fmt: skip

@@ -13,7 +13,6 @@ import asyncio
 import ipaddress
 import logging
 import multiprocessing
-import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -33,8 +32,9 @@ from transferbench.files import exclusive, writing
 from transferbench.measures import ALL, MEASURES
 from transferbench.messages import counted, reason, shorten
 from transferbench.runs.machine import cores
-from transferbench.runs.pool import Engine, Inbox, Submit, lost, supervise, with_memory_limit
+from transferbench.runs.pool import Inbox, Submit, lost, supervise, with_memory_limit
 from transferbench.runs.record import Job, Record, Run, now
+from transferbench.runs.worker import stated_versions
 from transferbench.tasks import BuiltTask
 
 #: Seconds to wait for a scheduler and for its first worker.
@@ -45,8 +45,6 @@ PERIOD, SILENCE = 5.0, 30.0
 REPORT_INTERVAL = 0.5
 #: How often Dask starts a task again if a worker cannot load it.
 RETRIES = 2
-#: Fingerprints are computed by one thread at a time: `ast.parse` is not thread-safe in Python 3.11.
-_FINGERPRINTS = threading.Lock()
 
 
 # The worker's end
@@ -67,7 +65,7 @@ def perform(job: Job, code: str, versions: str, lease: str, file: bytes) -> tupl
         artefacts = open_folder(here.data, here.max_artefacts)
         job = with_memory_limit(replace(job, built=built, artefacts=artefacts), cores())
         with closing(_WorkerLink(worker, lease)) as link:
-            record = supervise(job, link)
+            record = supervise(job, link.alive, link.report)
         return ("record", record.line) if record else ("gone", "")
     except (UserError, OSError) as error:
         return "refused", f"worker {worker.address}: {error}"
@@ -75,26 +73,18 @@ def perform(job: Job, code: str, versions: str, lease: str, file: bytes) -> tupl
 
 def _check_same(run: Run, code: str, versions: str) -> None:
     """Raise UserError if this machine has other code or versions than the caller."""
-    mine, theirs = set(_versions().split(", ")), set(versions.split(", "))
+    mine, theirs = set(stated_versions().split(", ")), set(versions.split(", "))
     if mine != theirs:
         what = ", ".join(sorted(mine - theirs)) or "fewer libraries"
         wanted = ", ".join(sorted(theirs - mine)) or "none of these"
         raise UserError(f"it has {what}, the caller {wanted}; install the same versions on both.")
     is_file = run.model.endswith(".py")
-    with _FINGERPRINTS:
-        if is_file:  # it may have changed since this worker read it
-            for cached in (models.code, fingerprint.fingerprint, fingerprint._read):
-                cached.cache_clear()
-        is_same = run.code == code
-    if not is_same:
+    if is_file:  # it may have changed since this worker read it
+        for cached in (models.code, fingerprint.fingerprint, fingerprint._read):
+            cached.cache_clear()
+    if run.code != code:
         remedy = "copy the file there" if is_file else "install the same transferbench on both"
         raise UserError(f"its code of {run.model} is not the caller's; {remedy}.")
-
-
-def _versions() -> str:
-    from transferbench.runs.worker import versions
-
-    return ", ".join(map(" ".join, versions().items()))
 
 
 def _built(wanted: BuiltTask, path: Path, file: bytes) -> BuiltTask:
@@ -148,8 +138,8 @@ async def _watch(scheduler: Any, lease: str, *, is_own: bool = False) -> None:
 # The caller's end
 
 
-def engine(address: str) -> Engine:
-    """Return the engine of the scheduler at an address, such as tcp://head:8786."""
+def check_address(address: str) -> None:
+    """Raise UserError unless a text is an address of a scheduler, such as tcp://head:8786."""
     if "://" not in address:
         raise UserError(
             f"--cluster {address}: expected the address of a scheduler of Dask, such as "
@@ -157,12 +147,12 @@ def engine(address: str) -> Engine:
             "start job arrays with --shard and join their results by `transferbench merge`."
         )
 
-    @contextmanager
-    def opened(inbox: Inbox) -> Iterator[Submit]:
-        with _connected(address) as client, closing(_Batch(client, inbox)) as batch:
-            yield batch.submit
 
-    return opened
+@contextmanager
+def engine(address: str, inbox: Inbox) -> Iterator[Submit]:
+    """Open the engine of the scheduler at an address."""
+    with _connected(address) as client, closing(_Batch(client, inbox)) as batch:
+        yield batch.submit
 
 
 class _Batch:
@@ -200,7 +190,7 @@ class _Batch:
         if file is None or file.status != "finished":
             file = self._client.scatter(job.built.path.read_bytes(), hash=False)
             self._files[job.built.name] = file
-        ordered = job, job.run.code, _versions()
+        ordered = job, job.run.code, stated_versions()
         arguments = *ordered, self._lease, file
         remote = self._client.submit(perform, *arguments, pure=False, retries=RETRIES)
         self._open[remote.key] = job.run, remote, file

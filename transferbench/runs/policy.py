@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from transferbench import models, tasks
 from transferbench.errors import UserError
 from transferbench.fingerprint import untraced
+from transferbench.runs.record import newest_stated
 
 if TYPE_CHECKING:
     from transferbench.data.facts import Facts
@@ -87,41 +88,28 @@ def with_outdated(
     # other runs must be of its data.
     built = {task: task.built for task in {run.task for run in runs}}
     present = {task: tasks.users_files_key(task) for task in built.values()}
+    planned = list(zip(runs, records, is_published, strict=True))
     # Of what counts most, the newest: published runs, and among them by time.
-    newest_data: dict[Task, tuple[bool, str, Record]] = {}
-    newest_code: dict[tuple[str, bool], Record] = {}
-    scored: dict[Task, Counter[frozenset[Any]]] = {}
-    counts: dict[Task, Counter[frozenset[Any]]] = {}
-    for run, record, published in zip(runs, records, is_published, strict=True):
-        task, model = built[run.task], (run.model, published)
-        if record.done:
-            scored.setdefault(task, Counter())[frozenset(record.metrics)] += 1
-        if record.documents:
-            counts.setdefault(task, Counter())[frozenset(record.documents.items())] += 1
-        rank = published, record.finished
-        if record.data and rank >= newest_data.get(task, (False, ""))[:2]:
-            newest_data[task] = *rank, record
-        newest = newest_code.get(model)
-        if record.code and (newest is None or record.finished >= newest.finished):
-            newest_code[model] = record
-
-    # Lines of 1.1 have no values: those of the newest data that state them are compared, too.
-    stated: dict[Task, Record] = {}
-    for run, record in zip(runs, records, strict=True):
-        task = built[run.task]
-        known = record.data and record.values and record.data == newest_data[task][2].data
-        if known and (task not in stated or record.finished >= stated[task].finished):
-            stated[task] = record
+    by_rank: defaultdict[Task, list[Record]] = defaultdict(list)
+    newest_code: dict[tuple[str, bool], str] = {}
+    for run, record, published in sorted(planned, key=lambda one: (one[2], one[1].finished)):
+        by_rank[built[run.task]].append(record)
+        if record.code:
+            newest_code[run.model, published] = record.equal_code
+    newest_data = {task: newest_stated(ranked) for task, ranked in by_rank.items()}
+    scored: defaultdict[Task, Counter[frozenset[Any]]] = defaultdict(Counter)
+    counts: defaultdict[Task, Counter[frozenset[Any]]] = defaultdict(Counter)
+    for run, record, _ in planned:
+        scored[built[run.task]][frozenset(record.metrics)] += record.done
+        counts[built[run.task]][frozenset(record.documents.items())] += bool(record.documents)
 
     def why(run: Run, record: Record, published: bool) -> str:
         task = built[run.task]
-        of_newest = [newest_data[task][2]] if task in newest_data else []
-        of_newest += [stated[task]] if task in stated else []
-        if not all(map(record.same_data, of_newest)):
+        if not all(map(record.same_data, newest_data[task])):
             return f"the data of {task} are not those of newer runs"
         if record.files and present[task] and record.files != present[task]:
             return f"the files of {task} have changed since"
-        if record.code and record.equal_code != newest_code[run.model, published].equal_code:
+        if record.code and record.equal_code != newest_code[run.model, published]:
             return f"the code of {run.model} is not that of newer runs"
         documents = frozenset(record.documents.items())
         if frozenset(record.metrics) != scored[task].most_common(1)[0][0] or (
@@ -131,7 +119,7 @@ def with_outdated(
         return ""
 
     marked = []
-    for run, record, published in zip(runs, records, is_published, strict=True):
+    for run, record, published in planned:
         reason = why(run, record, published) if record.done else ""
         marked.append(replace(record, status="outdated", reason=reason) if reason else record)
     return marked

@@ -17,7 +17,7 @@ from dataclasses import replace
 from multiprocessing.connection import wait
 from queue import Empty, SimpleQueue
 from threading import Event
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from transferbench.errors import Failure
 from transferbench.messages import reason
@@ -41,16 +41,6 @@ Inbox: TypeAlias = "SimpleQueue[Message]"
 Submit: TypeAlias = "Callable[[Job], Future[Record | None]]"
 #: Opens an engine for jobs, whose progress goes to the inbox.
 Engine: TypeAlias = "Callable[[Inbox], AbstractContextManager[Submit]]"
-
-
-class Link(Protocol):
-    """The connection of a supervisor with the caller."""
-
-    def alive(self) -> bool:
-        """Return False if the caller has ended, or wants the run no more."""
-
-    def report(self, iteration: int, planned: int) -> None:
-        """Send the progress of the run."""
 
 
 def run_jobs(
@@ -110,13 +100,17 @@ def lost(why: str) -> Failure:
     return Failure(f"the executor was lost ({why}); {remedy}.")
 
 
-def supervise(job: Job, link: Link) -> Record | None:
+def supervise(
+    job: Job, alive: Callable[[], bool], report: Callable[[int, int], None]
+) -> Record | None:
     """Perform a job in a process of its own; return its record, None if the caller is gone."""
-    link.report(0, 1)
+    # `alive`: Returns False if the caller has ended, or wants the run no more.
+    # `report`: Sends the caller the iteration, and how many are planned.
+    report(0, 1)
     process = RunProcess(job)
     try:
-        while not (record := process.poll(link.report)):
-            if not link.alive():
+        while not (record := process.poll(report)):
+            if not alive():
                 return None
             wait(process.handles, PAUSE)
         return record
@@ -124,45 +118,30 @@ def supervise(job: Job, link: Link) -> Record | None:
         process.end()
 
 
-class _LocalLink:
-    """The link of a supervisor in a thread of the caller."""
-
-    def __init__(self, run: Run, inbox: Inbox, stopped: Event) -> None:
-        self._run, self._inbox, self._stopped = run, inbox, stopped
-
-    def alive(self) -> bool:
-        return not self._stopped.is_set()
-
-    def report(self, iteration: int, planned: int) -> None:
-        self._inbox.put((self._run, iteration, planned))
-
-
-def local(n_jobs: int) -> Engine:
-    """Return the engine of this machine: `n_jobs` runs at a time."""
+@contextmanager
+def local(n_jobs: int, inbox: Inbox) -> Iterator[Submit]:
+    """Open the engine of this machine: `n_jobs` runs at a time."""
     # Jobs without a memory limit have equal parts of 80 % of the memory.
+    spare = [os.open(os.devnull, os.O_RDONLY) for _ in range(SPARE_DESCRIPTORS)]
+    stopped = Event()
+    executor = ThreadPoolExecutor(n_jobs, "supervisor")
 
-    @contextmanager
-    def engine(inbox: Inbox) -> Iterator[Submit]:
-        spare = [os.open(os.devnull, os.O_RDONLY) for _ in range(SPARE_DESCRIPTORS)]
-        stopped = Event()
-        try:
-            start_server()  # by the main thread
-            with ThreadPoolExecutor(n_jobs, "supervisor") as executor:
+    def submit(job: Job) -> Future[Record | None]:
+        return executor.submit(
+            supervise,
+            with_memory_limit(job, n_jobs),
+            alive=lambda: not stopped.is_set(),
+            report=lambda iteration, planned: inbox.put((job.run, iteration, planned)),
+        )
 
-                def submit(job: Job) -> Future[Record | None]:
-                    link = _LocalLink(job.run, inbox, stopped)
-                    return executor.submit(supervise, with_memory_limit(job, n_jobs), link)
-
-                try:
-                    yield submit
-                finally:
-                    stopped.set()
-                    executor.shutdown(cancel_futures=True)
-        finally:
-            for each in spare:
-                os.close(each)
-
-    return engine
+    try:
+        start_server()  # by the main thread
+        yield submit
+    finally:
+        stopped.set()
+        executor.shutdown(cancel_futures=True)
+        for each in spare:
+            os.close(each)
 
 
 def with_memory_limit(job: Job, n_jobs: int) -> Job:

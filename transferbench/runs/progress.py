@@ -1,6 +1,5 @@
 """The progress of a batch of runs, on the terminal."""
 
-import math
 import sys
 from collections.abc import Hashable, Iterable, Mapping
 from contextlib import suppress
@@ -82,8 +81,8 @@ class ProgressBar:
         self.open.pop(run, None)
         self._show()
 
-    def remaining(self) -> float:
-        """Return the seconds that the open runs may take, at least 1; NaN if nothing is known."""
+    def remaining(self) -> float | None:
+        """Return the seconds that the open runs may take, at least 1; None if nothing is known."""
         # The pace of this machine is the time of the runs that ended over their expected time.
         # Until one has ended, it is as expected, or without expected times that of the iterations.
         now, measured = monotonic(), self.performed
@@ -91,7 +90,7 @@ class ProgressBar:
             iterations = [(now - start, i / planned) for start, i, planned in self.running.values()]
             measured = [(1, 1)] if self.expected else [pair for pair in iterations if pair[1]]
         if not measured:
-            return math.nan
+            return None
         seconds, expected = map(sum, zip(*measured, strict=True))
         left = 0.0
         for run in self.open:
@@ -102,7 +101,7 @@ class ProgressBar:
 
     def __str__(self) -> str:
         text = f"{self.total - len(self.open)}/{self.total} runs"
-        if not math.isnan(seconds := self.remaining()):
+        if (seconds := self.remaining()) is not None:
             text += f", about {duration(seconds)} left"
         for run, (_, iteration, planned) in list(self.running.items())[:1]:
             text += f": {run}" + (f" ({iteration}/{planned})" if iteration else "")
@@ -114,10 +113,7 @@ class ProgressBar:
         """Write the file, the bar or a line, if it is time."""
         ended = self.total - len(self.open)
         if self.file and self.file.is_due:
-            left = self.remaining()
-            self.file.write(
-                ended, self.total, (*map(str, self.running),), None if math.isnan(left) else left
-            )
+            self.file.write(ended, self.total, (*map(str, self.running),), self.remaining())
         self.tqdm.n = ended + sum(i / planned for _, i, planned in self.running.values())
         if monotonic() - self.printed < self.pause:
             return

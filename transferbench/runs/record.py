@@ -10,6 +10,7 @@ import math
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -55,8 +56,8 @@ Documents = Annotated[int, Ge(0), Le(10**7)]
 Identity = tuple[str, str, str, int | None]
 #: Bytes of a line at most.
 MAX_LINE = 64 * 2**20
-#: Length of a time as `now` writes it.
-LENGTH_OF_TIME = len("2026-01-31T23:59:59Z")
+#: How `now` writes a time.
+TIME = "%Y-%m-%dT%H:%M:%SZ"
 #: A value of each scored document (n,), by task, digest of the data, and domain.
 CorrectDocuments = Mapping[tuple[str, str, str], np.ndarray]
 
@@ -342,12 +343,10 @@ def _adapter() -> "TypeAdapter[Record]":
 
 def _check_time(text: str) -> None:
     """Raise ValueError if a text is no time as `now` writes it."""
-    try:
-        datetime.fromisoformat(text.removesuffix("Z"))
-    except ValueError:
-        text = ""
-    if not (len(text) == LENGTH_OF_TIME and text[10] == "T" and text.endswith("Z")):
-        raise ValueError("finished: expected a time such as 2026-01-31T23:59:59Z")
+    with suppress(ValueError):
+        if datetime.fromisoformat(text).strftime(TIME) == text:
+            return
+    raise ValueError("finished: expected a time such as 2026-01-31T23:59:59Z")
 
 
 def _without_repeats(pairs: Sequence[tuple[str, Any]]) -> None:
@@ -385,6 +384,13 @@ class Job:
 _SORTED = json.JSONEncoder(sort_keys=True)
 
 
+def newest_stated(by_time: Sequence[Record]) -> list[Record]:
+    """Return the newest record that states data, and the newest of these data with values."""
+    # Others are of the same data if they are of those of both: a line of 1.1 has no values.
+    stated = [record for record in by_time if record.data][-1:]
+    return stated + [r for r in by_time if stated and r.values and r.data == stated[0].data][-1:]
+
+
 def _identity(task: str, model: str, params: Mapping[str, Any], seed: int | None) -> Identity:
     return task, model, _SORTED.encode(params), seed
 
@@ -396,4 +402,4 @@ def pack(right: np.ndarray) -> str:
 
 def now() -> str:
     """Return the current time as in `Record.finished`."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.now(UTC).strftime(TIME)

@@ -109,11 +109,11 @@ def run(
             device.check(name)
         for path in {file_of(job.run) for job in jobs}:
             store.check_writable(path)
-        engine = pool.local(n_jobs)
+        engine = partial(pool.local, n_jobs)
         if cluster:
             from transferbench.runs import cluster as clusters
 
-            engine = clusters.engine(cluster)
+            engine = partial(clusters.engine, cluster)
         with closing(pool.run_jobs(jobs, engine, bar.update)) as ended:
             for run, record in ended if jobs else ():
                 with block_interrupts():

@@ -17,7 +17,7 @@ from typing import IO
 from transferbench.errors import UserError
 from transferbench.files import exclusive, file_mode, open_regular, reporting, write_text
 from transferbench.messages import MAX_REASON
-from transferbench.runs.record import MAX_LINE, Identity, Record, Run
+from transferbench.runs.record import MAX_LINE, Identity, Record, Run, newest_stated
 
 NAME = "runs.jsonl"
 #: Name of the lock of a file of runs.
@@ -63,23 +63,19 @@ def _why(error: ValueError) -> str:
     return f"{place} {message.replace('Input should be', 'expected')}".strip()[:MAX_REASON]
 
 
-def is_whole(line: bytes) -> bool:
-    """True if a line without an end is a record."""
-    try:
-        Record.from_line(line)
-    except ValueError:
-        return False
-    return True
-
-
-def _torn_line(file: IO[bytes]) -> bytes:
-    """Return the last line if it does not end, else nothing; the file is at its end then."""
+def _mend_end(file: IO[bytes]) -> None:
+    """End the last line of a file if it does not end, or remove it if it is no record."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(size - 1, 0))
     if file.read() in (b"", b"\n"):
-        return b""
+        return
     file.seek(0)
-    return file.read().rpartition(b"\n")[2]
+    last = file.read().rpartition(b"\n")[2]
+    try:
+        Record.from_line(last)
+        file.write(b"\n")
+    except ValueError:
+        file.truncate(size - len(last))
 
 
 def latest(records: Sequence[Record]) -> Record:
@@ -93,13 +89,11 @@ def latest(records: Sequence[Record]) -> Record:
         return records[0]
     by_time = sorted(records, key=lambda record: record.finished)
     code = by_time[-1].equal_code
-    # A run whose data are unavailable states no data, a line of 1.1 no values.
-    data = next((record for record in reversed(by_time) if record.data), by_time[-1])
-    stated = [record for record in by_time if record.values and record.data == data.data]
+    data = newest_stated(by_time)
     alike = [
         record
         for record in by_time
-        if record.equal_code == code and all(record.same_data(r) for r in (data, *stated[-1:]))
+        if record.equal_code == code and all(map(record.same_data, data))
     ]
     finished = [record for record in alike if record.done]
     with_curve = [record for record in finished if record.curve is not None]
@@ -183,12 +177,8 @@ class Store:
             # Without lines of another process, what is known of the file stays right.
             is_known = self._read_at.get(path) == _version(path)
             with path.open("a+b") as file:
-                torn, end = _torn_line(file), b""
-                if torn and is_whole(torn):
-                    end = b"\n"
-                elif torn:
-                    file.truncate(file.tell() - len(torn))
-                file.write(end + record.line.encode() + b"\n")
+                _mend_end(file)
+                file.write(record.line.encode() + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
             self._read_at[path] = _version(path) if is_known else None

@@ -31,11 +31,15 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | libraries
 
 
+def stated_versions() -> str:
+    """Return the versions as a record states them."""
+    return ", ".join(map(" ".join, versions().items()))
+
+
 def run_job(job: Job, send: Send) -> str:
     """Return the record of a run as a line; an error becomes its status and reason."""
     limits = job.limits
-    libraries = [*map(" ".join, versions().items())]
-    record = replace(job.record("done"), versions=", ".join(libraries))
+    record = replace(job.record("done"), versions=stated_versions())
     warnings.formatwarning = _warning  # type: ignore[assignment]
     try:
         with (
@@ -43,7 +47,7 @@ def run_job(job: Job, send: Send) -> str:
             use_threads(limits.threads or min(threads(), cores())),  # libraries see no quota
             device.use_device(limits.device),
         ):
-            record = replace(record, versions=", ".join([*libraries, *device.description()]))
+            record = replace(record, versions=", ".join([record.versions, *device.description()]))
             if limits.memory is not None and sys.platform == "linux":
                 import resource
 
