@@ -17,7 +17,7 @@ from transferbench.choose import compare, evidence, fits, sample
 from transferbench.choose.advice import Choice, choose, choose_by_sample
 from transferbench.choose.compare import Comparison
 from transferbench.choose.fits import ComparedModel
-from transferbench.data.problems import subsample
+from transferbench.data.subsample import subsample
 from transferbench.errors import Doubt, UserError
 from transferbench.evidence import thresholds
 from transferbench.evidence.regret import ELSEWHERE

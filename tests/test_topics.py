@@ -20,7 +20,7 @@ import transferbench
 from transferbench import models, tasks, topics
 from transferbench.cli.topics import command
 from transferbench.core.graph import cosine_graph
-from transferbench.data.problems import problem_from_counts
+from transferbench.data.problems import Content, problem_from_counts
 from transferbench.data.subsample import subsample
 from transferbench.errors import Unavailable
 from transferbench.problem import Domain, FeatureClusters, Fit, Problem
@@ -219,9 +219,8 @@ def test_a_subsampled_task_keeps_the_names_of_its_features():
     }
     parts = {name: (sp.csr_array(X), y) for name, (X, y) in parts.items()}
     whole = problem_from_counts(
-        "x", "transfer", ["a", "b"], parts, min_df=5, weighting="tf", unit_length=False,
-        vocabulary=[f"w{w}" for w in range(30)],
-    )  # fmt: skip
+        "x", "transfer", Content(["a", "b"], parts, [f"w{w}" for w in range(30)]), min_df=5
+    )
     part, _ = subsample(*whole, min_df=3, documents=20)
     assert len(part.features) == part.domains[0].X.shape[1]
     assert len(part.features) < len(whole[0].features)

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from transferbench import tasks
-from transferbench.data.problems import problem_from_counts
+from transferbench.data.problems import Content, problem_from_counts
 from transferbench.data.subsample import draw_labelled, subsample
 from transferbench.data.text import weight
 from transferbench.errors import Unavailable, UserError
@@ -21,9 +21,7 @@ def made(sizes: dict[str, tuple[int, ...]]):
         parts[name] = sp.csr_array(np.column_stack([np.arange(n, n + len(y)), y + 1])), y
         n += len(y)
     classes = "abcd"[: len(next(iter(sizes.values())))]
-    return problem_from_counts(
-        "made-up", "transfer", classes, parts, weighting="tf", unit_length=False
-    )
+    return problem_from_counts("made-up", "transfer", Content(classes, parts))
 
 
 PAIR = {"source": (30, 50), "target": (30, 50)}

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from transferbench import tasks
 from transferbench.data.problems import (
+    MultilabelData,
     assign_tasks,
     assign_tasks_from,
     largest_categories,
@@ -17,6 +18,11 @@ from transferbench.data.problems import (
     train_mask,
 )
 from transferbench.errors import Unavailable, UserError
+
+
+def data(Y, tops, X):
+    """Return data whose documents X are in the sub-categories Y of the top categories."""
+    return MultilabelData((), (), Y, Y, tops, X)
 
 
 def test_sub_categories_are_assigned_in_turn_by_size():
@@ -53,7 +59,7 @@ def test_an_unseen_document_belongs_to_the_nearest_mean_of_seen_ones():
     ])  # fmt: skip
     seen = np.arange(len(Y)) < 7
     for features in (X, sp.csr_array(X)):
-        assigned = assign_tasks_from("train-labels", Y, "aaa", 3, seen=seen, X=features, split=0)
+        assigned = assign_tasks_from("train-labels", data(Y, "aaa", features), 3, seen, 0)
         # Documents without a sub-category, rows 6, 10 and 11, are assigned in turn.
         assert assigned.tolist() == [0, 0, 0, 1, 1, 2, 0, 0, 0, 1, 1, 2, 2, 1]
 
@@ -76,7 +82,7 @@ def test_labels_of_unseen_documents_change_no_task(seed, sparse, how):
     erased[~seen], complement[~seen] = 0, 1 - Y[~seen]
 
     def assigned(labels):
-        return assign_tasks_from(how, labels, tops, tasks, seen=seen, X=X, split=1).tolist()
+        return assign_tasks_from(how, data(labels, tops, X), tasks, seen, 1).tolist()
 
     assert set(assigned(Y)) <= {0, 1, 2}
     assert assigned(other) == assigned(erased) == assigned(complement) == assigned(Y)
@@ -85,7 +91,7 @@ def test_labels_of_unseen_documents_change_no_task(seed, sparse, how):
 def test_random_tasks_are_of_equal_size_and_depend_on_the_split():
     def assigned(split, how="random"):
         Y, seen = np.zeros((999, 2)), train_mask(999, 0.5, split)
-        return assign_tasks_from(how, Y, "ab", 3, seen=seen, X=Y, split=split)
+        return assign_tasks_from(how, data(Y, "ab", Y), 3, seen, split)
 
     assert np.bincount(assigned(0)).tolist() == [333] * 3
     np.testing.assert_array_equal(assigned(0), assigned(0))

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,30 +28,33 @@ Views = Literal["both", "tf-idf", "topics"]
 TasksFrom = Literal["labels", "train-labels", "random"]
 #: Fraction of the documents whose labels a model sees.
 TrainFraction = Annotated[float, Gt(0), Lt(1)]
-P = TypeVar("P")
 Builder = Callable[..., tuple[Problem, Truth]]
 #: Counts (n, d), or texts, of a domain, and its class indices (n,), −1 for an unknown class.
 Counts = tuple[sp.csr_array, np.ndarray]
 Texts = tuple[list[str], np.ndarray]
 
 
-class Content(NamedTuple, Generic[P]):
+class Content(NamedTuple):
     """Content of a task's files."""
 
     classes: Sequence[str]
-    #: Documents and their classes by domain, `Counts` or `Texts`.
-    parts: Mapping[str, P]
+    #: Documents and their classes by domain.
+    parts: Mapping[str, Counts]
     #: Names of the features of counts; empty if they have none.
     vocabulary: Names = ()
+    #: The documents of all domains as texts; empty if they are not known.
+    texts: Sequence[str] = ()
+    #: (d,) numbers of documents by which min_df drops features; by default, of these documents.
+    frequency: np.ndarray | None = None
 
 
 #: Reads a task from its files; returns a `Content`, or classes and parts alone. Its keyword-only
 #: arguments are options of the dataset.
-Reader = Callable[..., Content[P] | tuple[Sequence[str], Mapping[str, P]]]
+Reader = Callable[..., Content | tuple[Sequence[str], Mapping[str, Counts]]]
 
 
 def builder(
-    read: Reader[Counts],
+    read: Reader,
     family: Family | Callable[[str], Family] = "transfer",
     *,
     min_df: int = 1,
@@ -81,17 +84,9 @@ def builder(
         weighting, unit_length
             See `text.weight`; fitted on all domains together.
         """
+        of_task = family if isinstance(family, str) else family(task)
         content = Content(*read(task, files, **options))
-        return problem_from_counts(
-            task,
-            family if isinstance(family, str) else family(task),
-            content.classes,
-            content.parts,
-            min_df=min_df,
-            weighting=weighting,
-            unit_length=unit_length,
-            vocabulary=content.vocabulary,
-        )
+        return problem_from_counts(task, of_task, content, min_df, weighting, unit_length)
 
     return build
 
@@ -111,28 +106,33 @@ def also_options_of(read: Callable[..., Any]) -> Callable[[Builder], Builder]:
     return decorator
 
 
-def text_builder(read: Reader[Texts]) -> Builder:
-    """Return the function `build` of a transfer dataset of texts."""
+def content_of_texts(classes: Sequence[str], parts: Mapping[str, Texts]) -> Content:
+    """Return texts of domains with their counts of words."""
+    texts = [text for texts, _ in parts.values() for text in texts]
+    counts, vocabulary = count(texts, r"[^\W_]{2,}")
+    ends = np.cumsum([len(y) for _, y in parts.values()])
+    counted = {
+        name: (counts[end - len(y) : end], y)
+        for (name, (_, y)), end in zip(parts.items(), ends, strict=True)
+    }
+    return Content(classes, counted, vocabulary, texts)
 
-    def read_counts(task: str, files: dict[str, Path]) -> Content[Counts]:
-        classes, parts, _ = Content(*read(task, files))
-        texts = (text for texts, _ in parts.values() for text in texts)
-        counts, vocabulary = count(texts, r"[^\W_]{2,}")
-        ends = np.cumsum([len(y) for _, y in parts.values()])
-        counted = {
-            name: (counts[end - len(y) : end], y)
-            for (name, (_, y)), end in zip(parts.items(), ends, strict=True)
-        }
-        return Content(classes, counted, vocabulary)
 
-    words = builder(read_counts, min_df=2)
+def text_builder(
+    read: Callable[[str, dict[str, Path]], Content],
+    family: Family | Callable[[str], Family] = "transfer",
+    *,
+    min_df: int = 2,
+) -> Builder:
+    """Return the function `build` of a dataset of texts, which has further views of them."""
+    # `family`: Family of all tasks, or a function from a task's name to its family.
 
     def build(
         task: str,
         files: dict[str, Path],
         settings: Settings | None = None,
         *,
-        min_df: Count = 2,
+        min_df: Count = min_df,
         weighting: Weighting = "tf-idf",
         unit_length: bool = True,
         characters: CountOrZero = 0,
@@ -146,7 +146,8 @@ def text_builder(read: Reader[Texts]) -> Builder:
             Where the model of embeddings is and where they are stored; by default, as the
             environment says.
         min_df
-            Drop features in fewer documents, counted over all domains.
+            Drop features in fewer documents, counted over all domains if the text above names no
+            other documents.
         weighting, unit_length
             See `text.weight`; fitted on all domains together.
         characters
@@ -154,52 +155,26 @@ def text_builder(read: Reader[Texts]) -> Builder:
         embeddings
             Add a view of sentence embeddings, which need the extra `modern`.
         """
-        problem, truth = words(
-            task, files, min_df=min_df, weighting=weighting, unit_length=unit_length
+        of_task = family if isinstance(family, str) else family(task)
+        content = read(task, files)
+        problem, truth = problem_from_counts(task, of_task, content, min_df, weighting, unit_length)
+        views: list[Matrix] = []
+        if characters:
+            views.append(character_view(content.texts, characters, weighting, unit_length))
+        if embeddings:
+            from transferbench.data import sentences
+
+            views.append(sentences.embed(content.texts, settings or load_settings()))
+        ends = np.cumsum([len(domain.seen) for domain in problem.domains])
+        domains = tuple(
+            replace(
+                domain, views=(*domain.views, *(v[end - len(domain.seen) : end] for v in views))
+            )
+            for domain, end in zip(problem.domains, ends, strict=True)
         )
-        if characters or embeddings:
-            parts = Content(*read(task, files)).parts
-            texts = [text for texts, _ in parts.values() for text in texts]
-            problem = add_text_views(
-                problem, texts, characters=characters, embeddings=embeddings,
-                weighting=weighting, unit_length=unit_length, settings=settings,
-            )  # fmt: skip
-        return problem, truth
+        return replace(problem, domains=domains), truth
 
     return build
-
-
-def add_text_views(
-    problem: Problem,
-    texts: Sequence[str],
-    *,
-    characters: int,
-    embeddings: bool,
-    weighting: Weighting,
-    unit_length: bool,
-    settings: Settings | None,
-) -> Problem:
-    """Return the problem with further views of its texts."""
-    # `characters`: Largest number of n-grams of characters in the first of them, see
-    # `text.character_view`; 0 for none.
-    # `settings`: Where the model of embeddings is and where they are stored; by default, as the
-    # environment says.
-    from transferbench.data import sentences
-
-    views: list[Matrix] = []
-    if characters:
-        views.append(character_view(texts, characters, weighting, unit_length))
-    if embeddings:
-        views.append(sentences.embed(texts, settings or load_settings()))
-    ends = np.cumsum([len(domain.seen) for domain in problem.domains])
-    domains = (
-        replace(
-            domain,
-            views=(*domain.views, *(view[end - len(domain.seen) : end] for view in views)),
-        )
-        for domain, end in zip(problem.domains, ends, strict=True)
-    )
-    return replace(problem, domains=tuple(domains))
 
 
 class MultilabelData(NamedTuple):
@@ -250,15 +225,7 @@ def multilabel_builder(read: Callable[..., MultilabelData]) -> Builder:
         """
         data = read(task, files, **options)
         seen = train_mask(len(data.Y), train, split)
-        assigned = assign_tasks_from(
-            tasks_from,
-            data.Y_subcategories,
-            data.top_categories,
-            tasks,
-            seen=seen,
-            X=data.X,
-            split=split,
-        )
+        assigned = assign_tasks_from(tasks_from, data, tasks, seen, split)
         return problem_from_views(task, data.classes, data.views, data.Y, assigned, seen)
 
     return build
@@ -267,38 +234,28 @@ def multilabel_builder(read: Callable[..., MultilabelData]) -> Builder:
 def problem_from_counts(
     task: str,
     family: Family,
-    classes: Sequence[str],
-    parts: Mapping[str, Counts],
-    *,
+    content: Content,
     min_df: int = 1,
-    weighting: Weighting,
-    unit_length: bool,
-    vocabulary: Names = (),
+    weighting: Weighting = "tf",
+    unit_length: bool = False,
 ) -> tuple[Problem, Truth]:
     """Return a problem with one domain for each part, and its truth."""
-    # `parts`: By domain name, counts over the same d features; in a transfer problem, the labels of
-    # the domain "source" are seen.
-    # `min_df`: Drop features in fewer documents, counted over all domains.
-    # `weighting`, `unit_length`: See `text.weight`; fitted on all domains together.
-    # `vocabulary`: (d,) names of the features; empty if they have none.
-    counts = sp.vstack([counts for counts, _ in parts.values()], format="csr")
-    columns = frequent(counts, min_df)
-    X = weight(counts[:, columns], weighting, unit_length)
-    y = np.concatenate([y for _, y in parts.values()])
-    names = list(parts)
-    domain = np.repeat(np.arange(len(parts)), [len(y) for _, y in parts.values()])
-    Y = (y[:, None] == np.arange(len(classes))).astype(float)
+    # In a transfer problem, the labels of the domain "source" are seen.
+    # `min_df`: Drop features in fewer documents, see `Content.frequency`.
+    # `weighting`, `unit_length`: See `text.weight`; fitted on all domains together. The defaults
+    # keep the weights of weighted features.
+    counts = sp.vstack([counts for counts, _ in content.parts.values()], format="csr")
+    counts, features = frequent(counts, min_df, content.vocabulary, content.frequency)
+    X = weight(counts, weighting, unit_length)
+    y = np.concatenate([y for _, y in content.parts.values()])
+    names = list(content.parts)
+    domain = np.repeat(np.arange(len(names)), [len(y) for _, y in content.parts.values()])
+    Y = (y[:, None] == np.arange(len(content.classes))).astype(float)
     seen = (np.array(names) == "source")[domain] & (family == "transfer")
     scored = ~seen & (y >= 0)
     return split_by_domain(
-        task, family, classes, names, domain, [X], Y, seen, scored,
-        features=named(vocabulary, columns),
-    )  # fmt: skip
-
-
-def named(names: Names, columns: np.ndarray) -> list[str]:
-    """Return the names of some of the features; none if they have none."""
-    return [names[column] for column in columns] if len(names) else []
+        task, family, content.classes, names, domain, [X], Y, seen, scored, features=features
+    )
 
 
 def split_by_domain(
@@ -342,32 +299,29 @@ def weighted(problem: Problem, label_weight: float) -> Problem:
     return replace(problem, domains=tuple(domains))
 
 
-def frequent(counts: sp.csr_array, min_df: int) -> np.ndarray:
-    """Return the features in at least min_df documents."""
-    frequent = np.flatnonzero(document_frequency(counts) >= max(min_df, 1))
-    if not frequent.size:
+def frequent(
+    counts: sp.csr_array, min_df: int, names: Names, frequency: np.ndarray | None = None
+) -> tuple[sp.csr_array, list[str]]:
+    """Return the features in at least min_df documents, and their names."""
+    # `names`: (d,) names of the features; empty if they have none.
+    # `frequency`: (d,) see `Content`; a feature in none of the counts is dropped, too.
+    df = document_frequency(counts)
+    enough = (df if frequency is None else frequency) >= min_df
+    columns: np.ndarray = np.flatnonzero(enough & (df > 0))
+    if not columns.size:
         raise ValueError("no feature is left; expected a lower min_df")
-    return frequent
+    return counts[:, columns], [names[column] for column in columns] if len(names) else []
 
 
 def assign_tasks_from(
-    how: TasksFrom,
-    Y: np.ndarray,
-    top_categories: Sequence[str],
-    tasks: int,
-    *,
-    seen: np.ndarray,
-    X: Matrix,
-    split: int,
+    how: TasksFrom, data: MultilabelData, tasks: int, seen: np.ndarray, split: int
 ) -> np.ndarray:
     """Return (n,) the task 0, 1, … of each document."""
     # `how`: "labels": by the largest sub-category of each document. "train-labels": the same for
     # seen documents; any other document gets the sub-category whose mean, over its seen documents,
     # has the largest cosine with it. "random": tasks of equal size.
-    # `Y`: (n, m) 0/1, the sub-categories of all documents.
-    # `top_categories`: (m,) the top category of each sub-category, see `assign_tasks`.
     # `seen`: (n,) bool, documents whose labels "train-labels" may use.
-    # `X`: (n, d), the documents that "train-labels" compares.
+    X, Y, top_categories = data.X, data.Y_subcategories, data.top_categories
     if tasks > len(Y):
         raise ValueError(f"tasks = {tasks}, expected at most the {len(Y):,} documents")
     if how == "random":  # (split, 1): not the permutation of `train_mask`

@@ -8,7 +8,7 @@ from zlib import crc32
 import numpy as np
 import scipy.sparse as sp
 
-from transferbench.data.problems import frequent, named, split_by_domain, weighted
+from transferbench.data.problems import frequent, split_by_domain, weighted
 from transferbench.data.text import Weighting, weight
 from transferbench.errors import Unavailable
 from transferbench.parameters import CountOrZero, Positive
@@ -85,7 +85,11 @@ def subsample(
         base = problem.name.partition(":")[0]  # tasks with other features have the same sample
         for number, name in enumerate(parts):
             target = np.flatnonzero((domain == number) & scored)
-            seen[_labelled(name, target, labelled, draw, base)] = True
+            if 2 * labelled > len(target) > 0:
+                few = f"{len(target)} documents, too few to label {labelled}"
+                raise Unavailable(f"{name} has {few}")
+            if len(target):
+                seen[target[draw_labelled(len(target), labelled, draw, base)]] = True
     drawn, truth = split_by_domain(
         problem.name, "clustering" if unlabelled else "transfer", problem.classes, list(parts),
         domain, views, Y, seen, scored & ~seen, features=features,
@@ -112,22 +116,12 @@ def _views(
     for stacked in zip(*(domain.views for domain in problem.domains), strict=True):
         if sp.issparse(stacked[0]):
             X = sp.csr_array(sp.vstack(stacked, format="csr"))[rows]
-            columns = frequent(X, min_df)
-            features = features if views else named(features, columns)
-            views.append(weight(X[:, columns], weighting, unit_length))
+            X, names = frequent(X, min_df, () if views else features)
+            features = features if views else names
+            views.append(weight(X, weighting, unit_length))
         else:
             views.append(np.vstack(stacked)[rows])
     return views, features
-
-
-def _labelled(name: str, target: np.ndarray, labelled: int, draw: int, task: str) -> np.ndarray:
-    """Return the rows of a target whose labels are seen; none if it has no scored documents."""
-    if len(target) and 2 * labelled > len(target):
-        raise Unavailable(f"{name} has {len(target)} documents, too few to label {labelled}")
-    if not len(target):
-        return target
-    drawn: np.ndarray = target[draw_labelled(len(target), labelled, draw, task)]
-    return drawn
 
 
 def draw_labelled(n: int, labelled: int, draw: int, task: str) -> np.ndarray:

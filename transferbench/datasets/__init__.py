@@ -18,7 +18,7 @@ Every module in this folder is a dataset. Other modules add datasets by entry po
 
 import importlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 from transferbench import plugins
 from transferbench.data import declared
-from transferbench.errors import Doubt, UserError, unknown
+from transferbench.errors import UserError, unknown
 from transferbench.messages import reason
 
 FOLDER = Path(__file__).parent
@@ -130,12 +130,6 @@ def module(task: str) -> ModuleType:
 
 def _of(task: str) -> Dataset:
     return next(dataset for dataset in every() if task in dataset.content["tasks"])
-
-
-def doubts_of(task: str) -> Callable[..., tuple[Doubt, ...]] | None:
-    """Return the function `doubts` of a plug-in; our datasets, and most others, have none."""
-    found = (dataset for dataset in of_plugins() if task in dataset.content["tasks"])
-    return next((getattr(_imported(d.module), "doubts", None) for d in found), None)
 
 
 def full_name(name: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.declared import declared
-from transferbench.data.problems import Content, Counts, builder
+from transferbench.data.problems import Content, builder
 
 CLASSES = ("negative", "positive")
 FILES, TASKS = declared(__file__)
@@ -25,7 +25,7 @@ def needed(task: str) -> list[str]:
     return [f"amazon-reviews/{domain}/{name}.review" for domain in pair for name in CLASSES]
 
 
-def _read(task: str, files: dict[str, Path]) -> Content[Counts]:
+def _read(task: str, files: dict[str, Path]) -> Content:
     from sklearn.feature_extraction import DictVectorizer
 
     reviews, labels = [], []

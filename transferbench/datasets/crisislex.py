@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from transferbench.data.declared import declared
-from transferbench.data.problems import Texts, text_builder
+from transferbench.data.problems import Content, content_of_texts, text_builder
 
 CLASSES = ("off-topic", "on-topic")
 FILES, TASKS = declared(__file__)
@@ -26,14 +26,14 @@ def needed(task: str) -> list[str]:
     return [FILE_OF[disaster] for disaster in task.removeprefix("crisislex/").split("-vs-")]
 
 
-def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str, Texts]]:
+def _read(task: str, files: dict[str, Path]) -> Content:
     parts = {}
     for domain, path in zip(("source", "target"), files.values(), strict=True):
         with path.open(encoding="utf-8", newline="") as stream:
             _, *rows = csv.reader(stream, skipinitialspace=True)
         y = np.array([CLASSES.index(label) for *_, label in rows])
         parts[domain] = [text for _, text, _ in rows], y
-    return CLASSES, parts
+    return content_of_texts(CLASSES, parts)
 
 
 build = text_builder(_read)

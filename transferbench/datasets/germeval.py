@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from transferbench.data.declared import declared
-from transferbench.data.problems import Texts, text_builder
+from transferbench.data.problems import Content, content_of_texts, text_builder
 
 FILES, TASKS = declared(__file__)
 #: Prefix of a task → its classes.
 CLASSES = {"": ("other", "offense"), "fine-": ("other", "abuse", "insult", "profanity")}
 
 
-def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str, Texts]]:
+def _read(task: str, files: dict[str, Path]) -> Content:
     prefix = "fine-" if "/fine-" in task else ""
     source_and_target = task.removeprefix(f"germeval/{prefix}").split("-vs-")
     parts = {}
@@ -29,7 +29,7 @@ def _read(task: str, files: dict[str, Path]) -> tuple[tuple[str, ...], dict[str,
         labels = [(fine if prefix else coarse).lower() for _, coarse, fine in rows]
         y = np.array([CLASSES[prefix].index(label) for label in labels])
         parts[domain] = [text.replace("|LBR|", " ") for text, _, _ in rows], y
-    return CLASSES[prefix], parts
+    return content_of_texts(CLASSES[prefix], parts)
 
 
 build = text_builder(_read)

@@ -4,9 +4,13 @@ The posts have lower-case letters only. The subject comes first, and there are n
 package index has this collection, so `gtl/<pair>` needs nothing else. The papers used other
 collections: see `newsgroups-bydate` (MRTL, GTL) and `newsgroups-19997` (DTL). Documents of a domain
 are in the order of the files, and the training part comes first.
+
+Words are two letters a to z or more. scikit-learn's English stop words are left out. The tasks of
+mtc/ use the 2,000 words of highest document frequency. For the option min_df, documents are counted
+over the papers' 16 sub-categories; for clustering tasks, over the task.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,15 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.declared import declared, read
-from transferbench.data.problems import (
-    Counts,
-    add_text_views,
-    problem_from_counts,
-)
-from transferbench.data.text import Weighting, count, select
-from transferbench.parameters import Count, CountOrZero
-from transferbench.problem import Names, Problem, Truth
-from transferbench.settings import Settings
+from transferbench.data.problems import Content, text_builder
+from transferbench.data.text import count, document_frequency, select
+from transferbench.problem import Names
 
 #: Domain → class → sub-categories, by short name.
 Split = dict[str, dict[str, list[str]]]
@@ -43,40 +41,9 @@ SIXTEEN = [name for group, name in GROUPS.items() if group != "windows-x"]
 MTC_FEATURES = 2000  # stated by the paper
 
 
-def build(
-    task: str,
-    files: dict[str, Path],
-    settings: Settings | None = None,
-    *,
-    min_df: Count = 5,
-    weighting: Weighting = "tf-idf",
-    unit_length: bool = True,
-    characters: CountOrZero = 0,
-    embeddings: bool = False,
-) -> tuple[Problem, Truth]:
-    """Build one task.
-
-    Words are two letters a to z or more. scikit-learn's English stop words are left out. The tasks
-    of mtc/ use the 2,000 words of highest document frequency.
-
-    Parameters
-    ----------
-    settings
-        Settings that name the model of embeddings and the folder where they are stored. By default
-        the environment decides.
-    min_df
-        Drop features in fewer documents. Documents are counted over the papers' 16 sub-categories;
-        for clustering tasks, over the task.
-    weighting, unit_length
-        See `text.weight`. Weights are fitted on all documents of the task together.
-    characters
-        Largest number of n-grams of characters in a further view; 0 for none.
-    embeddings
-        Add a view of sentence embeddings, which need the extra `modern`.
-    """
-    is_clustering, split = task.startswith("mtc/"), SPLITS[task]
+def _read(task: str, files: dict[str, Path]) -> Content:
+    is_clustering, split = _is_clustering(task), SPLITS[task]
     counts, vocabulary, groups = _corpus(*files.values())
-    selected = by_domain(split, counts, groups)
     counted = np.isin(groups, SIXTEEN)
     if is_clustering:
         counted = np.any([labels(classes, groups) >= 0 for classes in split.values()], axis=0)
@@ -84,55 +51,41 @@ def build(
         counts[counted],
         vocabulary,
         stop_words="english",
-        min_df=min_df,
+        min_df=1,
         max_features=MTC_FEATURES if is_clustering else None,
     )
-    problem, truth = problem_from_counts(
-        task,
-        "clustering" if is_clustering else "transfer",
-        list(next(iter(split.values()))),
-        {name: (X[:, columns], y) for name, (X, y) in selected.items()},
-        weighting=weighting,
-        unit_length=unit_length,
-        vocabulary=vocabulary[columns],
-    )
-    if characters or embeddings:
-        _, texts = posts(files.values())
-        rows = [np.flatnonzero(labels(classes, groups) >= 0) for classes in split.values()]
-        in_task = [texts[row] for row in np.concatenate(rows)]
-        problem = add_text_views(
-            problem, in_task, characters=characters, embeddings=embeddings, weighting=weighting,
-            unit_length=unit_length, settings=settings,
-        )  # fmt: skip
-    return problem, truth
+    frequency = document_frequency(counts[counted])[columns]
+    _, texts = posts(files.values())
+    content = by_domain(split, counts[:, columns], groups, vocabulary[columns], texts)
+    return content._replace(frequency=frequency)
 
 
-def build_from_weights(
-    task: str,
+def _is_clustering(task: str) -> bool:
+    return task.startswith("mtc/")
+
+
+build = text_builder(
+    _read, lambda task: "clustering" if _is_clustering(task) else "transfer", min_df=5
+)
+
+
+def by_domain(
     split: Split,
-    weights: sp.csr_array,
+    X: sp.csr_array,
     groups: np.ndarray,
-    unit_length: bool,
     vocabulary: Names = (),
-) -> tuple[Problem, Truth]:
-    """Build a transfer task from posts whose words are already weighted."""
-    # `weights`: (n, d) of all posts; they are not weighted again.
-    # `groups`: (n,) the group of each post.
-    # `vocabulary`: (d,) the words; empty if they are not known.
-    parts, classes = by_domain(split, weights, groups), list(next(iter(split.values())))
-    # The weights pass as counts: "tf" keeps them as they are.
-    return problem_from_counts(
-        task, "transfer", classes, parts, weighting="tf", unit_length=unit_length,
-        vocabulary=vocabulary,
-    )  # fmt: skip
-
-
-def by_domain(split: Split, X: sp.csr_array, groups: np.ndarray) -> dict[str, Counts]:
+    texts: Sequence[str] = (),
+) -> Content:
     """Return the posts of each domain, and their classes."""
     # `groups`: (n,) the group of each post.
+    # `vocabulary`: (d,) the words; empty if they are not known.
+    # `texts`: (n,) the texts of the posts; empty if they are not needed.
     # Shapes: X (n, d).
     y_of = {domain: labels(classes, groups) for domain, classes in split.items()}
-    return {domain: (X[np.flatnonzero(y >= 0)], y[y >= 0]) for domain, y in y_of.items()}
+    rows = {domain: np.flatnonzero(y >= 0) for domain, y in y_of.items()}
+    parts = {domain: (X[rows[domain]], y[rows[domain]]) for domain, y in y_of.items()}
+    chosen = [texts[row] for row in np.concatenate([*rows.values()])] if texts else ()
+    return Content(list(next(iter(split.values()))), parts, vocabulary, chosen)
 
 
 def labels(classes: dict[str, list[str]], groups: np.ndarray) -> np.ndarray:

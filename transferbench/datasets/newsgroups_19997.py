@@ -29,6 +29,7 @@ import scipy.sparse as sp
 
 from transferbench.data.archive import members
 from transferbench.data.declared import declared
+from transferbench.data.problems import problem_from_counts
 from transferbench.data.text import count, document_frequency, select
 from transferbench.datasets import newsgroups
 from transferbench.problem import Problem, Truth
@@ -70,7 +71,8 @@ def build(
         weights = sp.csr_array(weights.multiply(np.log(counted.sum() / np.maximum(df, 1))))
         weights.eliminate_zeros()  # words of every post, such as "subject"
     split = newsgroups.SPLITS[task.removesuffix("-19997")]
-    return newsgroups.build_from_weights(task, split, weights, groups, unit_length, vocabulary)
+    content = newsgroups.by_domain(split, weights, groups, vocabulary)
+    return problem_from_counts(task, "transfer", content, unit_length=unit_length)
 
 
 @lru_cache(maxsize=1)

@@ -38,6 +38,7 @@ import scipy.sparse as sp
 
 from transferbench.data.archive import members
 from transferbench.data.declared import declared
+from transferbench.data.problems import problem_from_counts
 from transferbench.data.text import document_frequency
 from transferbench.datasets import newsgroups
 from transferbench.datasets import newsgroups_19997 as originally
@@ -61,9 +62,8 @@ def build(task: str, files: dict[str, Path]) -> tuple[Problem, Truth]:
         frequent = document_frequency(weights) >= 6
         weights, rows = recipe(weights, groups, next(iter(split.values())), frequent)
         groups, words = groups[rows], words[frequent]
-    return newsgroups.build_from_weights(
-        task, split, weights, groups, unit_length=not is_gtl, vocabulary=words
-    )
+    content = newsgroups.by_domain(split, weights, groups, words)
+    return problem_from_counts(task, "transfer", content, unit_length=not is_gtl)
 
 
 def recipe(

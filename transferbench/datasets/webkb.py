@@ -18,7 +18,7 @@ import numpy as np
 
 from transferbench.data.archive import members
 from transferbench.data.declared import declared
-from transferbench.data.problems import Content, Counts, builder
+from transferbench.data.problems import Content, builder
 from transferbench.data.text import StopWords, count, select
 
 UNIVERSITIES = ("cornell", "texas", "washington", "wisconsin")
@@ -32,9 +32,7 @@ SPLITS = {"mtc/webkb4": {name: name for name in UNIVERSITIES}} | {
 }
 
 
-def _read(
-    task: str, files: dict[str, Path], *, stop_words: StopWords = "english"
-) -> Content[Counts]:
+def _read(task: str, files: dict[str, Path], *, stop_words: StopWords = "english") -> Content:
     split = SPLITS[task]
     texts, labels, universities = [], [], []
     for path, page in sorted(members(*files.values())):

@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data.declared import declared
+from transferbench.data.problems import problem_from_counts
 from transferbench.datasets import newsgroups
 from transferbench.problem import Problem, Truth
 
@@ -42,7 +43,8 @@ def build(task: str, files: dict[str, Path], *, unit_length: bool = False) -> tu
         Divide each row by its Euclidean length.
     """
     split = newsgroups.SPLITS[task.replace("zhuang/", "gtl/")]
-    return newsgroups.build_from_weights(task, split, *distributed(task, files), unit_length)
+    content = newsgroups.by_domain(split, *distributed(task, files))
+    return problem_from_counts(task, "transfer", content, unit_length=unit_length)
 
 
 def distributed(task: str, files: dict[str, Path]) -> tuple[sp.csr_array, np.ndarray]:

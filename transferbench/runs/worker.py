@@ -90,7 +90,8 @@ def _measure(record: Record, job: Job, send: Send) -> Record:
     )  # fmt: skip
     fit, truth = result.fit, result.truth
     # Only data of the user's files are doubted; so other runs look up no plug-in.
-    doubts = datasets.doubts_of(run.task.base) if job.built.facts.files_key else None
+    dataset = datasets.module(run.task.base) if job.built.facts.files_key else None
+    doubts = getattr(dataset, "doubts", None)
     scored = [int(np.count_nonzero(rows)) for rows in truth.scored]
     documents = {**dict(zip(truth.names, scored, strict=True)), ALL: sum(scored)}
     peak = artefacts.peak_mib()
