@@ -16,24 +16,16 @@ import json
 import os
 import sys
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
-import transferbench
-from transferbench import api, models, parameters
+from transferbench import models, parameters, settings, tasks
 from transferbench.errors import Unavailable, UserError
-from transferbench.measures import evaluate
-from transferbench.problem import Fit
+from transferbench.runs.perform import perform
 from transferbench.runs.record import Run
-
-
-@lru_cache(maxsize=1)
-def load(task: str) -> Any:
-    """Return problem and truth of a task; those of the last task stay in memory."""
-    return transferbench.load_task(task)
+from transferbench.tasks import Task
 
 
 def digest(arrays: Any) -> str:
@@ -57,33 +49,32 @@ def decisions(fit: Any, family: str) -> Any:
 
 
 def repeat(run: dict[str, Any]) -> dict[str, Any]:
-    """Repeat a run and return its results."""
-    problem, truth = load(run["task"])
-    curve: list[Any] = []
-
-    def watch(iteration: int, planned: int, scores: Any) -> None:
-        if run["curve"]:
-            curve.append(evaluate(Fit(scores), truth))
-
-    model, none = run["model"], object()
+    """Repeat a run as `reproduce` would perform it, and return its results."""
+    task, model, none = Task.parse(run["task"]), run["model"], object()
+    built = tasks.ensure_built(task.built, settings.load())
     known = parameters.schema(models.load(model))
     asked = {
         name: value
         for name, value in run["params"].items()
         if name in known or value != run["defaults"].get(name, none)
     }
-    params = api.resolve(model, problem.family, asked)
     with Path(os.devnull).open("w") as nowhere:
         faulthandler.dump_traceback_later(float(sys.argv[1]), exit=True, file=nowhere)
-        fit = models.fit(model, problem, params, seed=run["seed"] or 0, watch=watch)
+        result = perform(
+            built.path, built.name, task.order, model,
+            parameters.resolve(models.load(model), asked, model), run["seed"],
+            curve=run["curve"], store=None, report=lambda iteration, number: None,
+        )  # fmt: skip
         faulthandler.cancel_dump_traceback_later()
+    fit, problem = result.fit, result.problem
     return {
-        "data": digest([*matrices(problem), *truth.Y]),
-        "measures": evaluate(fit, truth, problem),
+        "data": digest([*matrices(problem), *result.truth.Y]),
+        "measures": result.measures,
         "decisions": digest(decisions(fit, problem.family)),
+        "right": digest(result.right.values()),
         "trace": [float(value) for value in fit.trace],
         "diagnostics": {name: float(value) for name, value in fit.diagnostics.items()},
-        "curve": curve,
+        "curve": result.curve,
         "scores": digest(fit.scores),
     }
 
@@ -108,6 +99,7 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    output, sys.stdout = sys.stdout, sys.stderr  # a model may print
+    output = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # a model may print
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), file=output, flush=True)

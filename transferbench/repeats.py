@@ -99,7 +99,7 @@ def fits(
             try:
                 for line in process.stdout:
                     left.pop(0)
-                    yield json.loads(line)
+                    yield json.loads(line)  # only the script has this pipe
             finally:
                 process.kill()
                 process.communicate()

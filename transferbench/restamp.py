@@ -46,8 +46,9 @@ from transferbench.settings import Settings
 MAX_SECONDS, LIMIT = 30.0, 1800.0
 #: What must be equal to the last digit, in the order in which a difference is named.
 COMPARED = (
-    "unavailable", "error", "data", "measures", "decisions", "trace", "diagnostics", "curve",
-)  # fmt: skip
+    *("unavailable", "error", "data", "measures", "decisions", "right", "trace"),
+    *("diagnostics", "curve"),
+)
 #: Why nothing is known of a model whose code has changed.
 NO_LINE = "no committed run has the code of this commit; name an earlier one, or make runs anew"
 
@@ -85,10 +86,11 @@ def values(record: Record) -> set[str]:
 
 def traits(record: Record) -> set[str]:
     """Return the traits of a run that may lead its model into another branch of the code."""
-    # They are each value of a parameter, the dataset, the number of digits of the number of scored
-    # documents, a curve, and the number of scored domains.
+    # They are each value of a parameter, the dataset, another order of its documents, the number of
+    # digits of the number of scored documents, a curve, and the number of scored domains.
     present = {f"curve={record.curve is not None}", f"domains={len(record.metrics)}"}
     present.add(f"dataset={record.task.partition('/')[0]}")
+    present.add(f"order={'order=' in record.task}")
     present.add(f"digits={len(str(max(record.documents.values(), default=0)))}")
     return present | values(record)
 
@@ -180,6 +182,8 @@ def _difference(record: Record, old: Mapping[str, Any], new: Mapping[str, Any]) 
             both = f"{_shorten(old.get(name))} before, {_shorten(new.get(name))} now"
             return f"{name} of {record.run} ({', '.join(sorted(values(record)))}): {both}"
     failed = old.get("error") or old.get("unavailable")
+    if not failed and old.keys() < {*COMPARED[2:]}:
+        failed = "its answer lacks results"
     return f"{record.run}: {failed}" if failed else ""
 
 
@@ -228,7 +232,7 @@ def committed_runs(root: Path) -> list[Record]:
 
 def committed_files(root: Path) -> list[str]:
     """Return the files of runs that git tracks, from the folder of the clone."""
-    return _git(root, "ls-files", "results/*/runs.jsonl").splitlines()
+    return _git(root, "ls-files", "-z", "results/*/runs.jsonl").rstrip("\0").split("\0")
 
 
 def _git(root: Path, *arguments: str) -> str:
@@ -262,19 +266,21 @@ def prove_equal(
     # or not proved as its runs take too long.
     check_committed(root)
     commits = [commit_of(root, name) for name in (base, "HEAD")]
-    proofs = list[Proof]()
-    with checked_out(root, commits[0]) as old_tree, checked_out(root, commits[1]) as new_tree:
-        for proof in prove(committed_runs(root), [old_tree, new_tree], settings, max_seconds):
-            proofs.append(proof)
-            yield f"{proof}"
-            if proof.skipped:
-                remedy = "not proved without --accept-skipped or more --seconds"
-                yield f"  too slow to repeat, {remedy}: {', '.join(proof.skipped)}"
-    equal = [p for p in proofs if not p.difference and (accept_skipped or not p.skipped)]
-    if equal:
-        earlier = ledger.EQUAL_CODE.read_text(encoding="utf-8").rstrip("\n")
-        lines = [*([earlier] if earlier else []), ledger_line(equal, *commits)]
-        write_text(ledger.EQUAL_CODE, "".join(f"{text}\n" for text in lines))
+    proofs, equal = list[Proof](), list[Proof]()
+    try:
+        with checked_out(root, commits[0]) as old_tree, checked_out(root, commits[1]) as new_tree:
+            for proof in prove(committed_runs(root), [old_tree, new_tree], settings, max_seconds):
+                proofs.append(proof)
+                yield f"{proof}"
+                if proof.skipped:
+                    remedy = "not proved without --accept-skipped or more --seconds"
+                    yield f"  too slow to repeat, {remedy}: {', '.join(proof.skipped)}"
+    finally:  # what is proved counts, also if the rest is interrupted
+        equal = [p for p in proofs if not p.difference and (accept_skipped or not p.skipped)]
+        if equal:
+            earlier = ledger.EQUAL_CODE.read_text(encoding="utf-8").rstrip("\n")
+            lines = [*([earlier] if earlier else []), ledger_line(equal, *commits)]
+            write_text(ledger.EQUAL_CODE, "".join(f"{text}\n" for text in lines))
     current = sum(proof.lines for proof in equal)
     repeated, of_values = (sum(getattr(p, name) for p in proofs) for name in ("compared", "values"))
     left = len(proofs) - len(equal)

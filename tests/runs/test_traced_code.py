@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from contract import MAKE, small_params
 
-from transferbench import fingerprint, models, parameters
+from transferbench import artefacts, fingerprint, models, parameters
 from transferbench.data import built
 from transferbench.runs.perform import perform
 
@@ -33,10 +33,10 @@ def run(request, tmp_path):
     built.write(tmp_path / "a.task", *MAKE[model.family](), name="a")
     params = parameters.resolve(models.load(model.name), small_params(model.name), model.name)
 
-    def result():
+    def result(order=1, store=None):
         return perform(
-            tmp_path / "a.task", "a", 1, model.name, params, 0,
-            curve=True, store=None, report=lambda iteration, number: None,
+            tmp_path / "a.task", "a", order, model.name, params, 0,
+            curve=True, store=store, report=lambda iteration, number: None,
         )  # fmt: skip
 
     result.model = model
@@ -95,3 +95,14 @@ def test_modules_outside_the_fingerprint_change_no_result(run, monkeypatch):
     assert again.curve == expected.curve
     for ours, theirs in zip(again.fit.scores, expected.fit.scores, strict=True):
         assert np.array_equal(ours, theirs)
+
+
+def test_artefacts_change_no_result(run, tmp_path, monkeypatch):
+    """Two problems that differ in their order share a folder, and each is solved twice."""
+    monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0.0)
+    (tmp_path / "artefacts").mkdir()
+    folder = artefacts.Folder(tmp_path / "artefacts", 2**30)
+    for order in (1, 2, 1, 2):
+        plain, reused = run(order), run(order, folder)
+        for ours, theirs in zip(plain.fit.scores, reused.fit.scores, strict=True):
+            assert np.array_equal(ours, theirs)

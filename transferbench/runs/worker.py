@@ -15,6 +15,7 @@ from transferbench import artefacts, datasets
 from transferbench.core import device
 from transferbench.core.parallel import threads, use_threads
 from transferbench.errors import Unavailable
+from transferbench.fingerprint import PACKAGE, fingerprint
 from transferbench.measures import ALL
 from transferbench.messages import format_traceback, reason, shorten
 from transferbench.runs.machine import cores
@@ -22,6 +23,8 @@ from transferbench.runs.perform import perform
 from transferbench.runs.record import Job, Record, now, pack
 
 Send = Callable[[str], None]
+#: Read with the code that it covers: so no record states code that changed after it was loaded.
+fingerprint(PACKAGE / "runs" / "perform.py")
 
 
 @cache
