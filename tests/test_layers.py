@@ -33,7 +33,7 @@ PARTS = {
     "core": set(),
     "models": {"core"},
     "data": {"core"},
-    "datasets": {"core", "data"},
+    "datasets": {"data"},
     "tasks": {"data", "datasets"},
     # Found by entry points only, as a plug-in of another package.
     "baselines": {"core", "data", "datasets", "models"},
@@ -44,7 +44,7 @@ PARTS = {
     "evidence": {"models", "datasets", "runs", "experiments", "repeats"},
     # What the command line and Python users call.
     "api": {"models", "tasks", "runs", "experiments", "evidence"},
-    "repeat_fits": {"models", "runs", "api"},
+    "repeat_fits": {"models", "tasks", "runs"},
     "citing": {"models", "data", "datasets", "tasks", "experiments"},
     "bundle": {"runs", "experiments", "evidence", "citing"},
 }
@@ -52,7 +52,7 @@ PARTS = {
 #: without it, see tests/test_wing.py.
 WING = {
     "topics": {"core"},
-    "userdata": {"core", "data", "datasets", "models", "evidence"},
+    "userdata": {"core", "data", "models", "evidence"},
     "choose": {"core", "models", "data", "userdata", "evidence", "api"},
     "comparison_page": {"core", "choose", "evidence", "topics"},
     "estimators": {"data", "userdata", "choose", "api"},

@@ -110,9 +110,11 @@ def test_broken_plugins_are_named_once_and_the_rest_is_listed(beside, site):
 
 
 def test_other_models_run_beside_broken_plugins(beside):
-    """Datasets of plug-ins are not imported for a task of ours."""
+    """Plug-ins are not looked up for a task and a model of ours."""
     out, err = beside("run", "generated/small:documents=40", "-m", "kmeans", "--json")
     assert json.loads(out)["status"] == "done"
+    assert left_out(err) == []
+    _, err = beside("run", "generated/small:documents=40", "-m", "good-model", "--dry-run")
     assert set(left_out(err)) == LEFT_OUT_MODELS
     _, err = beside("run", "good/one", "-m", "kmeans", code=2)
     assert set(left_out(err)) == LEFT_OUT_DATA

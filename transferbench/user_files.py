@@ -13,6 +13,8 @@ from transferbench import settings
 from transferbench.errors import Unavailable, UserError
 from transferbench.files import open_regular, open_zip, user_path
 
+#: Suffixes of matrices, see `data.matrices`.
+MATRICES = (".svm", ".svmlight", ".libsvm", ".npz")
 #: Bytes of a line of a text file.
 MAX_LINE = 2**24
 #: Separators of columns; of equally frequent ones the first is taken.
@@ -113,5 +115,8 @@ def read_table(path: Path) -> tuple[list[str], dict[int, list[str]]]:
         raise UserError(f"{path}:{reader.line_num}: {error}; {remedy}.") from None
     if not rows:
         raise UserError(f"{path}: no rows in it; expected a line of names, then rows.")
-    used = [j for j, name in enumerate(header) if name.strip() or any(r[j] for r in rows.values())]
+    used = [j for j, name in enumerate(header) if name.strip()]
+    for line, row in rows.items():
+        if any(row[j].strip() for j in range(len(header)) if j not in used):
+            raise UserError(f"{path}:{line}: a value in a column without a name; name it.")
     return [header[j] for j in used], {line: [row[j] for j in used] for line, row in rows.items()}

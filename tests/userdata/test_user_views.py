@@ -76,7 +76,7 @@ def test_numbers_too_large_for_a_view_are_scaled_with_a_warning(mine):
         ("labels.csv", None, "labels.csv: no such file"),
         ("labels.csv", "up,down\n1,0\n", "tasks.csv has 6 documents, labels.csv has 1"),
         ("labels.csv", "up,down\n1,2\n", "labels.csv:2: expected 0 or 1"),
-        ("labels.csv", "up,\n" + "0,1\n1,0\n" * 3, "expected files in views/, names of all labels"),
+        ("labels.csv", "up,\n" + "0,1\n1,0\n" * 3, "a value in a column without a name"),
         ("tasks.csv", "group\n" + "a\n" * 6, "no column .task. among"),
         ("train.csv", "train\n" + "1\n" * 6, "documents for training and not"),
         ("views/a.npz", b"no archive", "views/a.npz: "),

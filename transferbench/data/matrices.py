@@ -18,7 +18,6 @@ from transferbench.errors import UserError
 from transferbench.messages import reason
 from transferbench.problem import canonical
 
-SUFFIXES = (".svm", ".svmlight", ".libsvm", ".npz")
 #: Rows or columns of a matrix.
 MAX_SIDE = 2**24
 #: Parts of a line of SVMlight.

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from transferbench.data.matrices import SUFFIXES as MATRICES
 from transferbench.errors import UserError, brief
 from transferbench.files import user_path
+from transferbench.user_files import MATRICES
 from transferbench.userdata.dialect import DEFAULT, Dialect
 
 if TYPE_CHECKING:

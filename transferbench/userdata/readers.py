@@ -30,9 +30,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data import matrices
-from transferbench.data.matrices import SUFFIXES as MATRICES
 from transferbench.errors import UserError, unknown
 from transferbench.messages import CONTROL
+from transferbench.user_files import MATRICES
 from transferbench.userdata.dialect import DEFAULT, decode
 from transferbench.userdata.documents import (
     Documents,

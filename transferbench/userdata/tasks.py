@@ -32,9 +32,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from transferbench import strict_yaml
+from transferbench.data import own_views
 from transferbench.data.declared import declared
 from transferbench.data.problems import TrainFraction
-from transferbench.datasets import _own_views
 from transferbench.errors import Doubt, Unavailable, UserError, unknown
 from transferbench.files import user_path
 from transferbench.parameters import CountOrZero, Params, convert, resolve, schema
@@ -53,7 +53,7 @@ FILES, TASKS = declared(__file__)
 def user_files(path: Path) -> list[Path]:
     """Return the files that the task is built from, the YAML file first."""
     if path.is_dir():
-        return _own_views.user_files(path)
+        return own_views.user_files(path)
     if not path.is_file():
         return []
     keys, sources, targets = read_yaml(path)
@@ -117,7 +117,7 @@ def build(
             if not any(target.labels):
                 raise UserError(f"{target.path}: no document has a label; nothing can be scored.")
         return pool(loaded.problem, loaded.truth)
-    return _own_views.build(task, files, path=path, train=train, split=split)
+    return own_views.build(task, files, path=path, train=train, split=split)
 
 
 #: Names of files; a list in the list is one domain.

@@ -12,6 +12,7 @@ Without train.csv a fraction `train` of the documents is drawn at random; each `
 documents. The page "Use your own data" of the documentation says more.
 """
 
+import os
 import unicodedata
 import warnings
 from pathlib import Path
@@ -25,7 +26,7 @@ from transferbench.data.problems import TrainFraction, problem_from_views, train
 from transferbench.errors import UserError
 from transferbench.parameters import CountOrZero
 from transferbench.problem import Matrix, Problem, Truth
-from transferbench.user_files import check_files, read_table, read_text, user_folder
+from transferbench.user_files import MATRICES, check_files, read_table, read_text, user_folder
 
 FILES, TASKS = declared(__file__)
 LAYOUT = "use the layout that `transferbench describe multilabel/own` shows"
@@ -34,7 +35,8 @@ LAYOUT = "use the layout that `transferbench describe multilabel/own` shows"
 def user_files(path: Path) -> list[Path]:
     """Return the files that the task is built from."""
     parts = [path / f"{name}.csv" for name in ("labels", "tasks", "train")]
-    return [*_views(path), *(part for part in parts if part.is_file())]
+    # A link that leads nowhere, or a folder, is there, and refused when the files are checked.
+    return [*_views(path), *(part for part in parts if os.path.lexists(part))]
 
 
 def build(
@@ -71,7 +73,10 @@ def build(
     if (folder / "tasks.csv").is_file():
         tasks = _column(folder / "tasks.csv", "task")
     if (folder / "train.csv").is_file():
-        seen = _numbers(folder / "train.csv", binary=True)[1][:, 0] > 0
+        words = _column(folder / "train.csv", "train")
+        if not {*words} <= {"0", "1"}:
+            raise UserError(f"{folder / 'train.csv'}: expected 0 or 1 everywhere.")
+        seen = np.array(words) == "1"
     sizes = {"tasks.csv": len(tasks), "train.csv": len(seen)}
     for name, size in (sizes | {name: X.shape[0] for name, X in views.items()}).items():
         if size != len(Y):
@@ -109,11 +114,11 @@ def _view(file: Path) -> Matrix:
         X = _numbers(file)[1]
     elif file.suffix == ".npz":
         X = matrices.nonnegative(matrices.read_npz(file), file)
-    elif file.suffix in matrices.SUFFIXES:
+    elif file.suffix in MATRICES:
         X = matrices.read_svmlight(file, read_text(file).split("\n"))[0]
         X = matrices.nonnegative(X, file)
     else:
-        raise UserError(f"{file}: expected the ending .csv, {', '.join(matrices.SUFFIXES)}.")
+        raise UserError(f"{file}: expected the ending .csv, {', '.join(MATRICES)}.")
     return safe_scale([X], f"{file}")[0].astype(np.float32)
 
 
