@@ -28,7 +28,7 @@ def user_path(text: str | Path) -> Path:
 @contextmanager
 def writing(path: Path, *, follow: bool = True) -> Iterator[Path]:
     """Yield a temporary path; rename it to `path` if the block succeeds."""
-    # Otherwise remove it.
+    # If the block fails, the temporary file is removed.
     # `path`: An existing file keeps its permissions; the target of a link is replaced.
     # `follow`: If false, a link in place of the file is replaced, not its target: for files that
     # the user did not name. A link in place of a folder on the way is always followed.
@@ -94,7 +94,7 @@ def open_regular(path: Path) -> BufferedReader:
 @contextmanager
 def open_zip(path: Path, max_bytes: int) -> Iterator[zipfile.ZipFile]:
     """Open a zip whose members may be read by `read_member`."""
-    # Raises ValueError: if it says that it has more members than MAX_MEMBERS, or more bytes; or if
+    # Raise ValueError if it says that it has more members than MAX_MEMBERS, or more bytes; or if
     # a member is packed by another method than deflate: zipfile would unpack any number of bytes at
     # once.
     with open_regular(path) as file:

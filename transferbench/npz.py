@@ -44,7 +44,7 @@ def write_arrays(path: Path, header: Any, value: Any, name: str = "") -> None:
 
 def read_header(path: Path, name: str = "") -> Any:
     """Return the header of a file, without reading its arrays."""
-    # Raises ValueError: if the digest is wrong: the file is damaged, or was written for another
+    # Raise ValueError if the digest is wrong: the file is damaged, or was written for another
     # name.
     with _open(path, name) as arrays:
         return json.loads(arrays["header"].tobytes())
@@ -53,7 +53,7 @@ def read_header(path: Path, name: str = "") -> Any:
 def read_value(path: Path, classes: Mapping[str, Any], name: str = "") -> Any:
     """Return the value of a file."""
     # `classes`: Dataclasses by name; any other object is refused.
-    # Raises ValueError: if the digest is wrong: the file is damaged, or was written for another
+    # Raise ValueError if the digest is wrong: the file is damaged, or was written for another
     # name.
 
     def unpack(part: Any) -> Any:

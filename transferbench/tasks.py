@@ -103,7 +103,7 @@ class Task:
 
     @property
     def labelled(self) -> int:
-        """The number of documents of each target whose labels are seen, and which are scored."""
+        """The number of documents of each target whose labels are seen; they are not scored."""
         labelled = self.subsample_options.get("labelled", 0)
         assert isinstance(labelled, int)
         return labelled

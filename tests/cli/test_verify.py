@@ -99,7 +99,7 @@ def test_nothing_quick_enough_is_an_error(call, plain):
 
 def test_the_jitter_is_the_spread_over_seeds():
     settings = Settings(data=ROOT / "data", results=ROOT / "results")
-    measured = verify.committed(["dtl-table3"], settings)
+    measured = verify.committed([(settings, "dtl-table3")], settings.results)
     models = measured["run"].map(lambda run: run.model)
     tasks = measured["run"].map(lambda run: str(run.task))
     dtl = measured[(models == "dtl") & (tasks == "reuters/orgs-vs-people")]
@@ -111,7 +111,7 @@ def test_the_jitter_is_the_spread_over_seeds():
 
 def test_of_every_model_the_quickest_is_made_again():
     settings = Settings(data=ROOT / "data", results=ROOT / "results")
-    measured = verify.committed(["dtl-table3"], settings)
+    measured = verify.committed([(settings, "dtl-table3")], settings.results)
     chosen = verify.quickest(measured, 2.0)
     least = measured["seconds"].groupby(measured["run"].map(lambda run: run.model)).min()
     found = chosen["seconds"].groupby(chosen["run"].map(lambda run: run.model)).agg(["min", "max"])

@@ -74,8 +74,7 @@ def main(
 
 def invoke(arguments: list[str] | None = None) -> int:
     """Run the program."""
-    # `arguments`: Arguments of the command line; by default those of the process.
-    # Returns: Exit code: 0 after success, 1 after a failure of the program, 2 after a mistake that
+    # Exit code: 0 after success, 1 after a failure of the program, 2 after a mistake that
     # the user can correct, 128 + n after signal n.
     arguments = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in arguments

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from transferbench.cli._options import completing, experiment_names
+from transferbench.cli._results import locate
 from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
@@ -30,6 +31,7 @@ def command(settings: Settings, experiment: str, out: Path | None) -> None:
 
     if out and out.suffix != ".zip":  # it would replace results, or the experiment
         raise UserError(f"{out}: expected a name that ends in .zip.")
+    settings = locate(settings, experiment, None)
     file = experiments.load(experiment, settings.results)
     results = settings.with_runs(file.name)
     records = store.read(results / file.name / store.NAME)

@@ -7,7 +7,8 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from transferbench.cli._options import JOBS, completing, experiment_names, have_run
+from transferbench.cli._options import JOBS, completing, experiment_names
+from transferbench.cli._results import with_runs
 from transferbench.cli._runs import seconds
 from transferbench.cli._terminal import echo, echo_table, say
 from transferbench.errors import UserError
@@ -57,7 +58,7 @@ def command(
     and size, the quickest run that has it. If all results are equal to the last digit, finished
     runs of the earlier code stay current.
 
-    The exit code is 1 if a measure differs from the committed one by more than repeats of the run
+    The exit code is 1 if a measure differs from the saved one by more than repeats of the run
     differ from each other. The command lists runs whose data or optional library is unavailable.
     They change the exit code only if no run is left.
     """
@@ -75,8 +76,8 @@ def command(
             settings = settings.replace(results=Path(folder))
             _check_files(names, settings)
             _name_code(names, settings.results)
-        names = tuple(experiments.expand(names)) or have_run(settings)
-        measured = verify.committed(names, settings)
+        found = with_runs(settings, experiments.expand(names), None)
+        measured = verify.committed(found, settings.results)
         chosen = verify.quickest(measured, seconds)
         runs = list(chosen["run"].unique())
         answers = repeats.repeat(runs, settings, n_jobs=jobs, limit=60 + 30 * seconds)

@@ -282,7 +282,7 @@ def _read(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def _at_most(limit: int, blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the blocks."""
+    """Yield the blocks; refuse more bytes than the limit."""
     for block in blocks:
         limit -= len(block)
         if limit < 0:

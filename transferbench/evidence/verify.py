@@ -26,7 +26,7 @@ USER_SECONDS = 120.0
 COLUMNS = ["experiment", "run", "model", "seconds", "domain", "measure", "committed", "jitter"]
 
 
-def committed(names: Iterable[str], settings: Settings) -> pd.DataFrame:
+def committed(found: Iterable[tuple[Settings, str]], results: Path) -> pd.DataFrame:
     """Return the measures of every finished, planned run of experiments."""
     # Returns: A line for each run, domain and measure, with these columns.
     # - experiment, run (a `Run`), model, domain, measure.
@@ -35,21 +35,23 @@ def committed(names: Iterable[str], settings: Settings) -> pd.DataFrame:
     # - jitter: the standard deviation over the seeds of the run's model, parameters and task, at
     #   least ROUNDING.
     lines = []
-    for name in names:
+    for settings, name in found:
         experiment = experiments.load(name, settings.results)
         records = store.read(settings.with_runs(experiment.name) / experiment.name / store.NAME)
+        repeated = experiments.repeats_of(settings.results)
+        shown = f"repeats-{repeated}/{experiment.name}" if repeated else experiment.name
         for run in dict.fromkeys(planned.run for planned in experiment.runs()):
             record = records.get(run.identity)
             if record is None or not record.done:
                 continue
             for domain, scores in record.metrics.items():
                 lines += [
-                    (experiment.name, record.run, run.model, record.seconds, domain, measure,
+                    (shown, record.run, run.model, record.seconds, domain, measure,
                      scores[measure], run.identity[:3])
                     for measure in SCORES if measure in scores
                 ]  # fmt: skip
     if not lines:
-        raise no_runs(settings.results)
+        raise no_runs(results)
     table = pd.DataFrame(lines, columns=[*COLUMNS[:-1], "setting"])
     alike = table.groupby(["experiment", "setting", "domain", "measure"])["committed"]
     least = [TIES.get(model, ROUNDING) for model in table["model"]]
@@ -94,7 +96,7 @@ def compare(measured: pd.DataFrame, answers: Sequence[repeats.Answer]) -> pd.Dat
 
 def measures_table(compared: pd.DataFrame) -> list[list[str]]:
     """Return the rows of a table: each run's measures that differ, or the one furthest apart."""
-    rows = [["", "run", "furthest apart", "committed", "now", "may differ by", "experiment"]]
+    rows = [["", "run", "furthest apart", "saved", "now", "may differ by", "experiment"]]
     for (_, run), measures in compared.groupby(["experiment", "run"], sort=False):
         first = measures.iloc[0]
         shown_run = f"{run}"

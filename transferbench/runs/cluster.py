@@ -30,7 +30,7 @@ from transferbench.data.facts import same_values
 from transferbench.errors import Unavailable, UserError
 from transferbench.files import exclusive, writing
 from transferbench.measures import ALL, MEASURES
-from transferbench.messages import counted, reason, shorten
+from transferbench.messages import counted, install_hint, reason, shorten
 from transferbench.runs.machine import cores
 from transferbench.runs.pool import Inbox, Submit, lost, supervise, with_memory_limit
 from transferbench.runs.record import Job, Record, Run, now
@@ -282,7 +282,7 @@ def _connected(address: str) -> Iterator[Any]:
         from distributed import Client
     except ImportError:
         raise Unavailable(
-            "the library distributed is not installed", "pip install 'transferbench[cluster]'"
+            "the library distributed is not installed", install_hint("cluster")
         ) from None
     for name in logging.root.manager.loggerDict:  # what is lost is one line here
         if name.startswith(("distributed", "tornado", "asyncio")):

@@ -221,7 +221,7 @@ class Record:
     @classmethod
     def from_line(cls, line: str | bytes) -> "Record":
         """Return the record of a line."""
-        # Raises ValueError: if the line is no record of this version, has a key twice, or
+        # Raise ValueError if the line is no record of this version, has a key twice, or
         # contradicts itself: other domains were measured than scored, or an accuracy is not that of
         # its own `right`.
         if len(line) > MAX_LINE:

@@ -60,12 +60,10 @@ def run(
     # each as soon as its run ends, so that an interrupt loses none. A run that raises, crashes or
     # exceeds a limit gets a record with the reason and does not affect others. If the data of a
     # task cannot be obtained, its runs get `unavailable` records, which are not written.
-    # `runs`: The runs; of equal ones one is performed.
+    # `runs`: Of equal ones one is performed.
     # `cluster`: Where to perform the runs instead, see `cluster.engine`; "" for this machine.
-    # `limits`: Returns the limits of a run.
     # `store`: Finished records, and where new ones go; by default that of single runs.
     # `file_of`: Returns the file of a run's record, None for that of single runs.
-    # `on_record`: Called with each run and its record, stored or new.
     store = store or Store(settings.results, single=True)
     artefacts = open_folder(settings.data, settings.max_artefacts)
     records: dict[Run, Record] = {}
