@@ -279,7 +279,7 @@ def _difference(record: Record, job: Job, code: str, versions: str) -> str:
 def _connected(address: str) -> Iterator[Any]:
     """Yield a client of the scheduler at an address, which has a worker."""
     try:
-        from distributed import Client
+        from distributed import Client, Security
     except ImportError:
         raise Unavailable(
             "the library distributed is not installed", install_hint("cluster")
@@ -287,9 +287,13 @@ def _connected(address: str) -> Iterator[Any]:
     for name in logging.root.manager.loggerDict:  # what is lost is one line here
         if name.startswith(("distributed", "tornado", "asyncio")):
             logging.getLogger(name).setLevel(logging.CRITICAL)
+    is_encrypted = address.startswith(("tls://", "wss://"))
+    if is_encrypted and not Security().get_connection_args("client")["ssl_context"]:  # type: ignore[no-untyped-call]
+        remedy = "name them in Dask's configuration (distributed.comm.tls)"
+        raise UserError(f"--cluster {address}: no certificates; {remedy}.")
     try:
         client: Any = Client(address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
-    except (OSError, TypeError, ValueError) as error:  # a TypeError: no certificates
+    except (OSError, ValueError) as error:
         why, remedy = reason(error), "expected the address that `dask scheduler` prints"
         raise UserError(f"--cluster {address}: no scheduler answers ({why}); {remedy}.") from None
     try:
