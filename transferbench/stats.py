@@ -70,8 +70,6 @@ Extent = Literal["every", "most", "some", "average"]
 CONTRARY: dict[Extent, Extent] = {
     "every": "some", "most": "most", "some": "every", "average": "average"
 }  # fmt: skip
-#: What a test of equivalence shows.
-Equivalence = Literal["equivalent", "different", "undecided"]
 
 
 def one_sided_p(
@@ -340,16 +338,6 @@ def is_equivalent(difference: Any, margin: Any, tolerance: Any) -> Any:
 
     # The difference of decimal fractions may exceed an equal tolerance in the last bit.
     return np.abs(difference) + margin <= np.asarray(tolerance) * (1 + ROUNDING)
-
-
-def equivalence(difference: float, margin: float, tolerance: float) -> Equivalence:
-    """Return what the interval difference ± margin shows; see `is_equivalent`."""
-    # It is equivalent if the interval lies within ± tolerance, different if it lies outside, and
-    # undecided if it has parts of both or the margin is NaN. Without a margin the difference itself
-    # decides.
-    if is_equivalent(difference, margin, tolerance):
-        return "equivalent"
-    return "different" if abs(difference) - margin > tolerance else "undecided"
 
 
 def binomial_p(right: float, n: int, p: float) -> tuple[float, float]:

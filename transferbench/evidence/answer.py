@@ -13,9 +13,9 @@ from transferbench.evidence import summary
 from transferbench.evidence.audit import Finding
 from transferbench.evidence.explain import IN_WORDS, label_of_any, printed_cell
 from transferbench.evidence.frame import Cell
-from transferbench.evidence.page import MARKS
 from transferbench.evidence.pages import Evidence
 from transferbench.evidence.summary import Totals
+from transferbench.evidence.verdict import DIFFERENT, LOOKS
 from transferbench.experiments.experiment import Experiment
 
 #: Largest differences that `reproduce` prints.
@@ -23,7 +23,7 @@ LARGEST = 5
 
 
 def totals(evidences: Mapping[str, Evidence], *, by_paper: bool = False) -> list[list[str]]:
-    """Return a table of what is equivalent, different and undecided, with its heads."""
+    """Return a table of what is the same, different and not decided, with its heads."""
     # `by_paper`: True for a line for each paper with all its tables, False for one for each
     # experiment.
     if by_paper:
@@ -38,10 +38,10 @@ def totals(evidences: Mapping[str, Evidence], *, by_paper: bool = False) -> list
             for name, one in evidences.items()
         ]
     what = "paper" if by_paper else "experiment"
-    rows = [[what, "compared", "equivalent (by chance, p)", "different", "undecided", "its claims"]]
+    rows = [[what, "compared", "same (by chance, p)", "different", "cannot tell", "its claims"]]
     for one in found:
         values = [f"{one.available}", f"{one.equivalent}"]
-        values += [one.count("different"), one.count("undecided")]
+        values += [one.count(*DIFFERENT), one.count("cannot tell")]
         if one.cells or one.outcomes:
             shown = values if one.available else [""] * len(values)
             rows.append([one.label, *shown, str(one.claims)])
@@ -88,20 +88,16 @@ def listed(experiment: Experiment, cells: Sequence[Cell], name: str) -> list[Cel
 
 
 def listed_sentence(cells: Sequence[Cell], *, named: bool) -> str:
-    """Return how many of the listed numbers are equivalent, different and undecided."""
+    """Return how many of the listed numbers have each verdict."""
     # `named`: True for the cells of one row or column, which include second readings.
-    counts = Counter(cell.equivalence for cell in cells)
-    parts = [f"{counts[key]} {key}" for key in ("equivalent", "different", "undecided")]
-    without = f", and {counts['']} have no number of ours" * bool(counts[""])
+    counts = Counter[str](cell.verdict for cell in cells)
+    parts = [f"{counts[name]} {LOOKS[name].words}" for name in LOOKS if counts[name]]
     readings = (
         "Second readings are listed, too."
         if named
         else "Second readings and controls are left out; name a row or a column to see them."
     )
-    return (
-        f"{len(cells)} printed numbers: {', '.join(parts)}{without}. The sign compares the two "
-        f"numbers, the word is the result of the test. {readings}"
-    )
+    return f"{len(cells)} printed numbers: {'; '.join(parts)}. {readings}"
 
 
 def digits_of(experiment: Experiment) -> int:
@@ -113,7 +109,7 @@ def difference_row(experiment: Experiment, cell: Cell, *, named: bool = False) -
     """Return a line of a cell: where it is, ours, printed, their difference and the verdict."""
     text = experiment.spec.value_unit.text
     std = "" if math.isnan(cell.std) else f" ± {text(cell.std)}"
-    words = " ".join(filter(None, (MARKS.get(cell.verdict, ""), cell.equivalence)))
+    words = f"{LOOKS[cell.verdict].sign} {cell.verdict}" if cell.verdict else ""
     return [
         *([experiment.name] if named else []),
         shlex.quote(cell.row),
@@ -175,24 +171,22 @@ def first_sentence(
         after += f" It is on other data than the paper's: {spec.data_differ.rstrip('.')}."
     if entry := experiment.circular(row, cell.column):
         after += f" The printed value was used to set a choice here ({entry[0].why.rstrip('.')})."
-    if cell.equivalence == "equivalent":
-        return f"Equivalent: {differs}{after}"
-    if cell.verdict in ("within", "close"):
+    if cell.verdict in ("same", "within"):
         return f"{IN_WORDS[cell.verdict].capitalize()}: {differs}{after}"
     readings = [
         other
         for other in cells
         if printed_cell(experiment, other) == place
         and other is not cell
-        and other.equivalence == "equivalent"
+        and other.verdict == "same"
     ]
     if readings:
         other = readings[0]
         return (
-            f"Another reading is equivalent: {other.column} on {other.row} has "
+            f"Another reading is the same: {other.column} on {other.row} has "
             f"{text(other.mean)}. Here {differs}{after}"
         )
-    cause = "Undecided" if cell.equivalence == "undecided" else "Unexplained"
+    cause = "Cannot tell" if cell.verdict == "cannot tell" else "Unexplained"
     if copied:
         cause = "The printed value may be copied from another paper, as it has a digit less"
     elif spec.data_differ:

@@ -26,7 +26,6 @@ import pandas as pd
 
 from transferbench import experiments, stats
 from transferbench.evidence.frame import Cell, identical_columns, observations, summarise
-from transferbench.evidence.page import OUTCOMES
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import Better, Claim, Higher, Span, Stable
 from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
@@ -213,7 +212,7 @@ def judge(
             other, its_cells = named(name)
             its_claim = next(claim for claim in other.spec.claims if claim.says == says)
             outcome = _judge(other, its_cells, its_claim, named).outcome
-            related.append(f"See also {name} ({OUTCOMES[outcome]} {outcome}): {says}")
+            related.append(f"See also {name} ({outcome}): {says}")
         judged.append(replace(_judge(experiment, cells, claim, named), related=tuple(related)))
     return judged
 

@@ -13,6 +13,7 @@ from transferbench import datasets, experiments, models, parameters
 from transferbench.errors import MAX_LISTED, UserError, unknown
 from transferbench.evidence.audit import Finding
 from transferbench.evidence.frame import Cell
+from transferbench.evidence.verdict import LOOKS, TESTED
 from transferbench.experiments.experiment import Experiment
 from transferbench.messages import counted
 from transferbench.runs import worker
@@ -20,8 +21,10 @@ from transferbench.runs.record import Run
 
 #: What a verdict says of our number, beside the printed one.
 IN_WORDS = {
-    "within": "within the tolerance",
-    "close": "within the noise",
+    "same": "the same",
+    "within": "within the tolerance after one run",
+    "cannot tell": "not decided",
+    "outside": "outside the tolerance after one run",
     "better": "better than the published value",
     "worse": "worse than the published value",
 }
@@ -173,16 +176,26 @@ def describe_cell(experiment: Experiment, cell: Cell) -> dict[str, str]:
     ours += "" if math.isnan(cell.std) else f" ± {text(cell.std)}"
     printed = "no number" if math.isnan(cell.published) else f"{cell.published:g}{unit}"
     printed += "" if math.isnan(cell.published_std) else f" ± {cell.published_std:g}"
-    verdict = ", ".join(filter(None, (cell.verdict, cell.reason)))
+    look = LOOKS.get(cell.verdict)
+    verdict = f"{look.sign} {look.words}" if look else ""
+    verdict = ", ".join(filter(None, (verdict, cell.reason)))
     if not math.isnan(cell.difference + cell.tolerance):
         verdict += f", {cell.difference:+.2f}; tolerance ±{cell.tolerance:.3g}"
-    equivalence = ""
-    if cell.equivalence:
+    test = ""
+    if cell.verdict in TESTED:
         low, high = (cell.difference + sign * cell.margin for sign in (-1, 1))
-        interval = "one run shows no error" if math.isnan(low) else f"{low:+.2f} to {high:+.2f}"
-        equivalence = f"equivalence {cell.equivalence}, 90 % interval of the difference: {interval}"
+        test = f"90 % interval of the difference: {low:+.2f} to {high:+.2f}"
         if math.isnan(cell.published_std):
-            equivalence += "; print states no deviation: its number is compared as it stands"
+            test += "; print states no deviation: its number is compared as it stands"
+        if cell.verdict == "cannot tell":
+            test += (
+                "; more seeds may decide"
+                if cell.can_be_same
+                else (
+                    "; no number of our runs can show that they are the same: the printed error alone "
+                    "exceeds the tolerance"
+                )
+            )
     seconds = [record.seconds for record in cell.records if record.seconds is not None]
     peaks = [record.peak_mib for record in cell.records if record.peak_mib is not None]
     took = f"{fmean(seconds):.3g} s a fit" if seconds else ""
@@ -199,7 +212,7 @@ def describe_cell(experiment: Experiment, cell: Cell) -> dict[str, str]:
         "ours": f"{ours}, {cell.metric}, {cell.runs} of {cell.planned} runs",
         "paper": f"{printed}; {paper.title}, {paper.venue}, {paper.place}",
         "verdict": "" if spec.figure else verdict,
-        "test": "" if spec.figure else equivalence,
+        "test": "" if spec.figure else test,
         "again": command(record.run for record in cell.records),
         "setting": ", ".join(f"{n}={value}" for n, value in cell.records[0].run.params.items()),
         "chosen": cell.setting,

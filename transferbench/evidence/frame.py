@@ -17,14 +17,14 @@ import pandas as pd
 
 from transferbench import models, stats
 from transferbench.errors import UserError, unknown
+from transferbench.evidence import verdict
+from transferbench.evidence.verdict import Verdict
 from transferbench.experiments.experiment import Experiment
 from transferbench.measures import COSTS, LOWER_IS_BETTER, MEASURES
 from transferbench.runs import policy, store
 from transferbench.runs.record import CorrectDocuments, Identity, Record, Run
 from transferbench.stats import ADDED_DOCUMENTS
 
-#: A cell with fewer finished runs than this has no verdict, unless fewer are planned.
-MIN_RUNS = 3
 Records = Mapping[Identity, Record]
 #: Fields of a record that `transferbench.results` shows.
 REPORTED = (
@@ -79,7 +79,7 @@ class Cell:
     published_error: float = 0.0
     #: Its degrees of freedom; infinite if the number of repeats is not stated.
     published_dof: float = math.inf
-    #: Why too few runs finished.
+    #: Why there is no verdict: no value, or fewer runs than planned.
     reason: str = ""
     #: Mean over the domains by repeat, which is the seed, None if the method takes none, or the
     #: split.
@@ -104,21 +104,19 @@ class Cell:
         return math.hypot(self.error, self.published_error)
 
     @property
-    def verdict(self) -> str:
-        """The verdict, a key of `page.MARKS`; empty without a published value or a tolerance."""
-        # It is within if the difference is at most the tolerance, close if it is at most 2 standard
-        # errors of both sides, and else better or worse, by the direction of the measure. It is
-        # unavailable if too few runs finished.
+    def verdict(self) -> Verdict | Literal[""]:
+        """The verdict, see `verdict`; empty without a published value or a tolerance."""
         if self.reason or math.isnan(self.difference + self.tolerance):
             return "unavailable" if self.reason else ""
-        # The difference of decimal fractions may exceed an equal tolerance in the last bit.
-        excess = abs(self.difference) - self.tolerance
-        if excess <= 1e-9 * self.tolerance:
-            return "within"
-        if abs(self.difference) <= 2 * self.se:
-            return "close"
-        ahead = self.difference < 0 if self.metric in LOWER_IS_BETTER else self.difference > 0
-        return "better" if ahead else "worse"
+        is_ahead = (self.difference > 0) != (self.metric in LOWER_IS_BETTER)
+        return verdict.judge(self.difference, self.margin, self.tolerance, is_ahead=is_ahead)
+
+    @property
+    def can_be_same(self) -> bool | None:
+        """False if no number of our runs can show that both are the same; None if not tested."""
+        # It cannot if the error of the published value alone is larger than the tolerance.
+        alone = stats.difference_margin(0.0, math.inf, self.published_error, self.published_dof)
+        return alone <= self.tolerance if self.verdict in verdict.TESTED else None
 
     @property
     def margin(self) -> float:
@@ -126,13 +124,6 @@ class Cell:
         # It is 0 if neither side has an error, and NaN for a single run of a random method.
         both = self.error, self.runs - 1, self.published_error, self.published_dof
         return float(stats.difference_margin(*both))
-
-    @property
-    def equivalence(self) -> stats.Equivalence | Literal[""]:
-        """The result of the test against the published value; empty without a verdict."""
-        if self.verdict in ("", "unavailable"):
-            return ""
-        return stats.equivalence(self.difference, self.margin, self.tolerance)
 
 
 def no_runs(results: Path) -> UserError:
@@ -312,7 +303,7 @@ def _cell(
     lost = [r for r in records.values() if r.status not in ("done", "missing")]
     lost.sort(key=lambda record: record.status != "unavailable")
     reason = f"{lost[0].status}: {lost[0].reason}" if lost else ""
-    if not lost and (not finite or len(values) < min(MIN_RUNS, planned)):
+    if not lost and (not finite or len(values) < planned):
         reason = f"{len(values)} of {planned} runs"
     std = stdev(values) if finite and len(values) > 1 else math.nan
     return Cell(

@@ -13,10 +13,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from transferbench.evidence.frame import Cell
-
-MARKS = {"within": "=", "close": "≈", "better": "▲", "worse": "▼", "unavailable": "–"}
-OUTCOMES = {"holds": "✓", "fails": "✗", "undetermined": "?"}
-
+from transferbench.evidence.verdict import LOOKS
 
 #: Greek letters that tables may have, by their commands in LaTeX.
 GREEK = (
@@ -33,7 +30,7 @@ LATEX = str.maketrans(
         **{sign: f"$^{i}$" for i, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
         "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
         "≈": r"$\approx$", "▲": r"$\blacktriangle$", "▼": r"$\blacktriangledown$",
-        "✓": r"$\checkmark$", "✗": r"$\times$", "◆": r"$\blacklozenge$",
+        "●": r"$\bullet$", "○": r"$\circ$", "◆": r"$\blacklozenge$", "★": r"$\bigstar$",
         "▶": r"$\blacktriangleright$", "±": r"$\pm$", "×": r"$\times$", "·": r"$\cdot$",
         "−": "$-$", "≤": r"$\leq$", "≥": r"$\geq$", "→": r"$\rightarrow$", "∞": r"$\infty$",
         "–": "--", "—": "---", "‑": "-", "…": r"\ldots{}", "°": r"$^\circ$", "′": "$'$",
@@ -51,7 +48,7 @@ class Value:
     detail: str = ""
     #: The number that a paper prints.
     published: str = ""
-    #: Verdict on the number beside the published one, a key of MARKS.
+    #: Verdict on the number beside the published one, see `verdict`.
     verdict: str = ""
     #: The cell of the number, if it has runs.
     cell: Cell | None = None
@@ -59,11 +56,18 @@ class Value:
     address: str = ""
 
     def __str__(self) -> str:
-        """Return text, detail, published value and mark of the verdict, on one line."""
+        """Return text, detail, published value and verdict, on one line."""
         published = f"/ {self.published}" if self.published else ""
-        return " ".join(
-            filter(None, (self.text, self.detail, published, MARKS.get(self.verdict, "")))
-        )
+        return " ".join(filter(None, (self.text, self.detail, published, self.sign)))
+
+    @property
+    def sign(self) -> str:
+        """The sign of the verdict, with a word or the number of runs where it needs one."""
+        if not self.verdict:
+            return ""
+        sign, cell = LOOKS[self.verdict].text, self.cell
+        is_part = self.verdict == "unavailable" and cell and cell.runs
+        return f"{sign} {cell.runs} of {cell.planned} runs" if cell and is_part else sign
 
 
 #: A label, then the cells.
@@ -156,13 +160,15 @@ class Page:
 @cache
 def environment() -> Environment:
     """Return the environment of the templates."""
-    return Environment(
+    found = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=lambda name: bool(name) and str(name).endswith(".html.j2"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    found.globals["looks"] = LOOKS
+    return found
 
 
 def words(name: str, *values: object) -> str:
@@ -189,7 +195,7 @@ def _markdown(block: Block) -> str:
         case Picture(file, words):
             return f"![{_text(words)}]({file})"
         case Section(title, blocks, outcome, origin):
-            judged = f"{OUTCOMES[outcome]} {outcome}: " if outcome else ""
+            judged = f"{outcome.capitalize()}: " if outcome else ""
             heads = [f"## {judged}{_text(title)}", f"*{_text(origin)}*" * bool(origin)]
             return "\n\n".join(filter(None, [*heads, *map(_markdown, blocks)]))
         case Table():

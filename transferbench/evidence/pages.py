@@ -218,7 +218,7 @@ class Evidence:
         """Return the pictures of ours beside the printed numbers, if there are any."""
         if self.compared.empty:
             return []
-        counts = words("results", Counter(self.compared["result"]))
+        counts = words("results", Counter(self.compared["verdict"]))
         differences = f"Ours less the printed number, by row and method: {counts}"
         pairs = f"Ours beside the printed number, a panel for each method: {counts}"
         return [

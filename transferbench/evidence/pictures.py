@@ -1,7 +1,6 @@
 """Pictures of our values beside the printed ones: scatter, differences and pairs.
 
-Every picture has two forms of the same data: an SVG file, which `figures.save` writes, and
-Vega-Lite specifications, see `interactive`. A result has a colour and a shape.
+A verdict has a colour and a marker.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import pandas as pd
 
 from transferbench.evidence import figures
 from transferbench.evidence.frame import Cell
+from transferbench.evidence.verdict import LOOKS
 from transferbench.experiments.experiment import Experiment
 from transferbench.measures import LOWER_IS_BETTER, TITLES
 
@@ -26,22 +26,21 @@ PAPERS = "papers.svg"
 DIFFERENCES, PAIRS = "differences.svg", "pairs.svg"
 
 
-class Look(NamedTuple):
-    """Style of a result in pictures: words, colour, Matplotlib's marker, Vega's shape, and sign."""
+class Mark(NamedTuple):
+    """Colour and marker of a verdict; the marker is hollow if nothing was tested."""
 
-    words: str
     colour: str
     marker: str
-    shape: str
-    sign: str
+    is_hollow: bool = False
 
 
-#: Results of the test of a printed number, those that differ by the direction.
-LOOKS = {
-    "equivalent": Look("equivalent", figures.COLOURS[3], "o", "circle", "●"),
-    "undecided": Look("undecided", figures.COLOURS[7], "D", "diamond", "◆"),
-    "better": Look("different, ours is better", figures.COLOURS[1], "^", "triangle-up", "▲"),
-    "worse": Look("different, ours is worse", figures.COLOURS[2], "v", "triangle-down", "▼"),
+MARKS = {
+    "same": Mark(figures.COLOURS[3], "o"),
+    "cannot tell": Mark(figures.COLOURS[7], "D"),
+    "better": Mark(figures.COLOURS[1], "^"),
+    "worse": Mark(figures.COLOURS[2], "v"),
+    "within": Mark(figures.COLOURS[3], "o", is_hollow=True),
+    "outside": Mark(figures.COLOURS[7], "o", is_hollow=True),
 }
 #: Differences in points from which a cell of a heat map has the next colour, in either direction.
 STEPS = (1, 3, 10)
@@ -50,25 +49,22 @@ TINTS = figures.TINTS
 #: Columns of `compared`.
 COLUMNS = [
     "experiment", "row", "column", "measure", "printed", "ours", "difference", "tolerance",
-    "points", "result",
+    "points", "verdict",
 ]  # fmt: skip
 
 
 def compared(experiment: Experiment, cells: Iterable[Cell]) -> pd.DataFrame:
     """Return the printed numbers that have a value of ours."""
     # Returns: With COLUMNS, in the table's unit. Points are per cent, above 0 if ours is better.
-    # Result is a key of LOOKS.
     lines = []
     for cell in cells:
-        if not cell.equivalence:
+        if cell.verdict not in MARKS:
             continue
         points = 100 / experiment.spec.scale_max * cell.difference
         points *= -1 if cell.metric in LOWER_IS_BETTER else 1
-        different = "better" if points > 0 else "worse"
-        result = different if cell.equivalence == "different" else cell.equivalence
         lines.append([
             experiment.name, cell.row, cell.column, TITLES[cell.metric], cell.published, cell.mean,
-            cell.difference, cell.tolerance, points, result,
+            cell.difference, cell.tolerance, points, cell.verdict,
         ])  # fmt: skip
     return pd.DataFrame(lines, columns=COLUMNS)
 
@@ -101,6 +97,12 @@ def limits(frame: pd.DataFrame) -> tuple[float, float]:
     return low - margin, high + margin
 
 
+def shown(frames: Iterable[pd.DataFrame]) -> list[tuple[str, Mark]]:
+    """Return the verdicts that frames have, and their marks."""
+    found = {name for frame in frames for name in frame["verdict"]}
+    return [(name, mark) for name, mark in MARKS.items() if name in found]
+
+
 def shape(table: pd.DataFrame) -> tuple[list[str], list[str]]:
     """Return the rows and the columns of a table, in their order."""
     return list(dict.fromkeys(table["row"])), list(dict.fromkeys(table["column"]))
@@ -123,10 +125,10 @@ def scatter(papers: Mapping[str, pd.DataFrame]) -> str:
                     color=figures.PUBLISHED, alpha=0.25, linewidth=0,
                 )  # fmt: skip
             ax.plot(ends, ends, color=figures.PUBLISHED, linewidth=1)
-            for result, look in LOOKS.items():
-                part = frame[frame["result"] == result]
+            for name, mark in MARKS.items():
+                part = frame[frame["verdict"] == name]
                 ax.plot(
-                    part["printed"], part["ours"], look.marker, color=look.colour, markersize=4.5,
+                    part["printed"], part["ours"], mark.marker, color=mark.colour, markersize=4.5,
                     markeredgecolor=figures.PAPER, markeredgewidth=0.4,
                 )  # fmt: skip
             ax.set(xlim=ends, ylim=ends, title=paper, aspect="equal")
@@ -141,8 +143,8 @@ def scatter(papers: Mapping[str, pd.DataFrame]) -> str:
         for ax in axes.flat[len(papers) :]:
             ax.set_axis_off()
         handles = [
-            axes[0, 0].plot([], [], look.marker, color=look.colour, label=look.words)[0]
-            for look in LOOKS.values()
+            axes[0, 0].plot([], [], mark.marker, color=mark.colour, label=LOOKS[name].words)[0]
+            for name, mark in shown(papers.values())
         ]
         handles.append(axes[0, 0].fill_between([], [], color=figures.PUBLISHED, alpha=0.4,
                                                label="within the tolerance"))  # fmt: skip
@@ -178,7 +180,7 @@ def _heat_map(experiment: Experiment, frame: pd.DataFrame) -> Drawing:
             gid=figures.title(title),
         )  # fmt: skip
         ax.add_patch(box)
-        sign = LOOKS[line.result].sign
+        sign = LOOKS[line.verdict].sign
         ax.text(x, y, f"{text} {sign}", ha="center", va="center", fontsize=8)
     ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
     ax.set_xticks(range(len(columns)), columns)
@@ -186,7 +188,7 @@ def _heat_map(experiment: Experiment, frame: pd.DataFrame) -> Drawing:
     ax.xaxis.tick_top()
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    signs = [f"{look.sign} {look.words}" for look in LOOKS.values()]
+    signs = [f"{LOOKS[name].sign} {LOOKS[name].words}" for name, _ in shown([frame])]
     lines = [", ".join(signs)] if size[0] > 6 else [", ".join(signs[:2]), ", ".join(signs[2:])]
     drawing.text(0.01, 0.01, "\n".join(lines), fontsize=8, ha="left", va="bottom")
     ax.set_xlabel("\n" * len(lines))  # room for the line below
@@ -215,9 +217,9 @@ def _pairs(experiment: Experiment, frame: pd.DataFrame) -> Drawing:
             of_column["printed"], y, "s", color=figures.PAPER, markeredgecolor=figures.INK,
             markersize=4.5,
         )  # fmt: skip
-        for result, look in LOOKS.items():
-            part = of_column["result"] == result
-            ax.plot(of_column["ours"][part], y[part], look.marker, color=look.colour, markersize=5)
+        for name, mark in MARKS.items():
+            part = of_column["verdict"] == name
+            ax.plot(of_column["ours"][part], y[part], mark.marker, color=mark.colour, markersize=5)
         ax.set_title(column)
         ax.set_yticks(range(len(rows)), rows)
         ax.tick_params(axis="y", length=0, labelleft=i % across == 0)
@@ -231,8 +233,8 @@ def _pairs(experiment: Experiment, frame: pd.DataFrame) -> Drawing:
     ax = axes[0, 0]
     handles = [
         ax.plot([], [], "s", color=figures.PAPER, markeredgecolor=figures.INK, label="printed")[0],
-        *(ax.plot([], [], look.marker, color=look.colour, label=f"ours: {look.words}")[0]
-          for look in LOOKS.values()),
+        *(ax.plot([], [], mark.marker, color=mark.colour, label=f"ours: {LOOKS[name].words}")[0]
+          for name, mark in shown([frame])),
     ]  # fmt: skip
     drawing.legend(handles=handles, loc="outside lower center", ncols=3)
     return drawing

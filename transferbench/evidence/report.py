@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
@@ -19,17 +19,17 @@ from transferbench.errors import SeveralErrors, UserError
 from transferbench.evidence import (
     boards,
     figures,
-    interactive,
-    labels,
     page,
     pictures,
     summary,
     tables,
 )
+from transferbench.evidence.claims import Outcome
 from transferbench.evidence.explain import describe_cell
 from transferbench.evidence.frame import no_runs, table_columns
-from transferbench.evidence.page import MARKS, OUTCOMES, Block, Page, Section, Table, Value
+from transferbench.evidence.page import Block, Page, Section, Table, Value
 from transferbench.evidence.pages import Evidence
+from transferbench.evidence.verdict import LOOKS
 from transferbench.files import open_regular, write_text
 from transferbench.runs import store
 
@@ -85,24 +85,6 @@ class ReportedExperiment:
         # The first block names the source.
         blocks = [*main.blocks[:1], *sections, *main.blocks[1:], *claims]
         return sorted(blocks, key=lambda block: isinstance(block, Section) and block.folded)
-
-    @cached_property
-    def plots(self) -> dict[str, list[interactive.Spec]]:
-        """The interactive plots by file name of the picture; empty without the library."""
-        if not interactive.is_available():
-            return {}
-        evidence, experiment = self.evidence, self.evidence.experiment
-        plots: dict[str, list[interactive.Spec]] = {}
-        if self.spec.figure:
-            plots["figure.svg"] = interactive.figure(experiment, evidence.points)
-        if evidence.board:
-            plots[f"{self.name}.svg"] = interactive.board(evidence.board)
-        if self.spec.by_labels:
-            plots[labels.PICTURE] = interactive.by_labels(experiment, evidence.label_curves)
-        if len(evidence.compared):
-            plots[pictures.DIFFERENCES] = interactive.differences(experiment, evidence.compared)
-            plots[pictures.PAIRS] = interactive.pairs(experiment, evidence.compared)
-        return {name: specs for name, specs in plots.items() if specs}
 
     @property
     def tables(self) -> list[Table]:
@@ -173,15 +155,12 @@ def write(results: Path, folder: Path) -> list[UserError]:
 def check_folder(folder: Path, texts: Mapping[str, str] = MappingProxyType({})) -> None:
     """Check that writing a report overwrites nothing but a report."""
     # `texts`: Pages by file name; index.html is always checked.
-    ours = _is_page(folder / "index.html")
     for name in ("index.html", *texts):
         path = folder / name
         if not os.path.lexists(path) or _is_page(path):
             continue
-        is_equal = (
-            name in texts and path.is_file() and path.read_text("utf-8", "replace") == texts[name]
-        )
-        if not (is_equal or (ours and name == interactive.SCRIPT and path.is_file())):
+        text = texts.get(name)
+        if not (path.is_file() and path.read_text("utf-8", "replace") == text):
             raise UserError(f"{folder}: its {name} is of no report; name another folder (--out).")
 
 
@@ -202,9 +181,7 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
                 if name.casefold() == "index":
                     raise UserError(f"{name}: a report has an index.html already; rename the file.")
                 reported = ReportedExperiment.read(name, results)
-                texts[f"{name}.html"] = _fill(
-                    "experiment.html.j2", experiment=reported, plots=reported.plots, site=site
-                )
+                texts[f"{name}.html"] = _fill("experiment.html.j2", experiment=reported, site=site)
                 papers.setdefault(reported.spec.paper.title, []).append(reported)
         except UserError as error:
             errors.append(error)
@@ -222,20 +199,15 @@ def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserErro
     }
     known = {reported.name: reported.evidence for reported in every}
     images: dict[str, str] = {}
-    plots: dict[str, list[interactive.Spec]] = {}
     if papers_drawn := summary.scatters(known):
         images[pictures.PAPERS] = base64.b64encode(pictures.scatter(papers_drawn).encode()).decode()
-        if interactive.is_available():
-            plots[pictures.PAPERS] = interactive.scatter(papers_drawn)
     texts["index.html"] = _fill(
         "index.html.j2", user=[reported.spec.title for reported in every] if is_user else [],
         papers=papers, experiments=every, suites=suites, counts=counts,
-        totals=summary.blocks(known), images=images, plots=plots,
+        totals=summary.blocks(known), images=images,
         site=site,
         data={reported.name: reported.search for reported in every},
     )  # fmt: skip
-    if any(reported.plots for reported in every) or plots:
-        texts[interactive.SCRIPT] = interactive.script()
     return texts, errors
 
 
@@ -262,10 +234,7 @@ def _environment() -> Environment:
     environment.filters |= {"address": address, "code": _code}
     environment.tests["of"] = lambda block, name: type(block).__name__ == name
     environment.globals |= {
-        "config": interactive.CONFIG, "script": interactive.SCRIPT, "dark": figures.DARK,
-        "looks": pictures.LOOKS, "papers_file": pictures.PAPERS,
-        "pairs_file": pictures.PAIRS,
-        "marks": MARKS | OUTCOMES, "verdict_marks": MARKS, "outcome_marks": OUTCOMES,
+        "dark": figures.DARK, "looks": LOOKS, "outcomes": get_args(Outcome),
     }  # fmt: skip
     return environment
 

@@ -16,8 +16,6 @@ from transferbench.evidence.chance import Chance, Place
 from transferbench.evidence.claims import Outcome
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.page import (
-    MARKS,
-    OUTCOMES,
     Block,
     Page,
     Picture,
@@ -30,6 +28,7 @@ from transferbench.evidence.page import (
     words,
 )
 from transferbench.evidence.pages import Evidence
+from transferbench.evidence.verdict import DIFFERENT, LOOKS
 from transferbench.experiments.schema import Schema
 from transferbench.files import write_text
 from transferbench.measures import LOWER_IS_BETTER, TITLES
@@ -174,7 +173,7 @@ def chance(label: str, printed: Sequence[Number], declared: bool, with_choice: b
         if not number.shown(declared).reason:
             key = number.evidence.experiment.name, number.written.row
             rows.setdefault(key, []).append(number)
-    equivalent = sum(n.shown(declared).equivalence == "equivalent" for n in printed)
+    equivalent = sum(n.shown(declared).verdict == "same" for n in printed)
     places = [[n.place(with_choice, declared) for n in row] for row in rows.values()]
     return Chance.from_rows(label, equivalent, places)
 
@@ -235,7 +234,7 @@ class Totals:
             confirmed = chance(label, not_circular, declared, with_choice=False)
         return cls(
             label, shown, equivalent, confirmed,
-            (len(circular), sum(cell.equivalence == "equivalent" for cell in circular)),
+            (len(circular), sum(cell.verdict == "same" for cell in circular)),
             median(distances) if distances else math.nan,
             fmean(correlations) if correlations else math.nan,
             best_printed, best_ours, rows, outcomes,
@@ -246,15 +245,15 @@ class Totals:
         """The number of cells with a value of ours."""
         return sum(not cell.reason for cell in self.cells)
 
-    def count(self, result: str) -> str:
-        """Return the number of cells with this result of the test of equivalence."""
-        return f"{sum(cell.equivalence == result for cell in self.cells)}"
+    def count(self, *verdicts: str) -> str:
+        """Return the number of cells with these verdicts."""
+        return f"{sum(cell.verdict in verdicts for cell in self.cells)}"
 
     def at(self, factor: float) -> str:
         """Return the number of equivalent cells at a multiple of the tolerance."""
         shown = [cell for cell in self.cells if not cell.reason]
         scaled = (replace(cell, tolerance=factor * cell.tolerance) for cell in shown)
-        return f"{sum(cell.equivalence == 'equivalent' for cell in scaled)}"
+        return f"{sum(cell.verdict == 'same' for cell in scaled)}"
 
     @property
     def short_row(self) -> TableRow:
@@ -271,7 +270,7 @@ class Totals:
     @property
     def claims(self) -> Value:
         """The number of claims with each outcome."""
-        counts = (f"{self.outcomes[name]}\u00a0{OUTCOMES[name]}" for name in get_args(Outcome))
+        counts = (f"{self.outcomes[name]}\u00a0{name}" for name in get_args(Outcome))
         return Value(" ".join(counts) if self.outcomes else "")
 
     @property
@@ -284,8 +283,8 @@ class Totals:
             f"{len(self.cells)}",
             f"{len(self.cells) - self.available}",
             Value(f"{self.equivalent}"),
-            self.count("different"),
-            self.count("undecided"),
+            self.count(*DIFFERENT),
+            self.count("cannot tell"),
             self.at(1 / 2),
             self.at(2),
             Value(f"{circular} of {n_circular}" if n_circular else ""),
@@ -331,13 +330,7 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
         return []
     written, read = (totals(papers, declared) for declared in (False, True))
     rows = [one.short_row for one in written]
-    signs: list[TableRow] = [
-        [one.label, *(f"{sum(c.verdict == verdict for c in way.cells)}"
-                      for way in (one, other) for verdict in MARKS)]
-        for one, other in zip(written, read, strict=True)
-    ]  # fmt: skip
     n = len(papers)
-    heads = ["paper", *MARKS.values(), *(f"as read: {mark}" for mark in MARKS.values())]
     counted_apart = [
         f"{evidence.experiment.name}: {sentence}"
         for evidences in papers.values()
@@ -354,9 +347,6 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
         Section("How to read the table", [words("equivalence"), words("columns")], folded=True),
         Section("As the papers are written", [words("totals"), as_written], folded=True),
         Section("As we read the papers", [words("declared"), as_read], folded=True),
-        Section(
-            "Signs", [words("signs"), Table("Signs", heads, signs[:n], signs[n:])], folded=True
-        ),
         Section("Counted apart", [counted_apart], folded=True),
     ]
 
@@ -449,7 +439,7 @@ def _experiments(known: Mapping[str, Evidence]) -> Table:
             evidence.experiment, evidence.cells_and_averages
         ).items():
             counts[verdict] += number
-        judged = " ".join(f"{counts[v]} {mark}" for v, mark in MARKS.items() if counts[v])
+        judged = " ".join(f"{counts[v]} {look.text}" for v, look in LOOKS.items() if counts[v])
         tasks = (str(row.task) for row in spec.rows.values())
         data = dict.fromkeys(task.partition(":")[0].rpartition("/")[0] or task for task in tasks)
         made = max(record.finished for cell in evidence.cells for record in cell.records)

@@ -26,7 +26,8 @@ CSV_COLUMNS = {
     "row": "row", "column": "column", "mean": "ours", "std": "std", "runs": "runs",
     "planned": "planned", "published": "published", "published_std": "published_std",
     "difference": "difference", "se": "se", "tolerance": "tolerance",
-    "verdict": "verdict", "equivalence": "equivalence", "reason": "reason", "setting": "chosen",
+    "verdict": "verdict", "can_be_same": "can_be_same", "reason": "reason",
+    "setting": "chosen",
 }  # fmt: skip
 
 
