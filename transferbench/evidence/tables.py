@@ -99,14 +99,6 @@ def roles(experiment: Experiment) -> dict[str, str]:
     return dict(sorted(role.items(), key=lambda item: [*PARTS].index(item[1])))
 
 
-def totals(experiment: Experiment, cells: Iterable[Cell]) -> Counter[tuple[str, str]]:
-    """Count the published cells by model and verdict."""
-    # Averages, second readings and a control of another experiment are not counted.
-    spec = experiment.spec
-    counted = [] if spec.control_of else judged(experiment, cells)
-    return Counter((spec.columns[cell.column].model, cell.verdict) for cell in counted)
-
-
 def judged(experiment: Experiment, cells: Iterable[Cell]) -> Iterator[Cell]:
     """Yield the published cells, without averages and readings."""
     rows, columns = experiment.spec.rows, experiment.spec.columns
