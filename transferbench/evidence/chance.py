@@ -1,8 +1,8 @@
 """Number of printed numbers that are the same as ours by chance.
 
 The printed numbers of each row of a table are put in random order, each with its deviation. Ours
-stay. Permutations give the p of the number of cells that are the same; derangements, in which no number
-stays where it is printed, give what chance alone yields.
+stay. Permutations give the p of the number of cells that are the same. Derangements, in which no
+number stays where it is printed, give what chance alone yields.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ class Chance:
 
 def _numbers(rows: Sequence[Sequence[Place]], orders: Callable[[int], np.ndarray]) -> np.ndarray:
     """Return the number of cells that are the same for each order."""
-    # In each order, every column has the reading with the most cells that are the same among those that it
-    # is chosen on; of equal ones the first.
+    # In each order, every column has the reading with the most such cells among those that it is
+    # chosen on; of equal ones the first.
     labels: dict[str, dict[str, int]] = {}
     chosen_on = {place.column for row in rows for place in row if place.chosen_on}
     for row in rows:

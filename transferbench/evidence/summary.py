@@ -1,15 +1,16 @@
 """The answer: how far the papers reproduce, on the README, the results' README and the report."""
 
 import math
+import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
 import pandas as pd
 
 from transferbench import experiments, plugins
-from transferbench.evidence import pictures, totals
+from transferbench.evidence import explain, pictures, totals
 from transferbench.evidence.chance import Chance
 from transferbench.evidence.claims import Outcome
 from transferbench.evidence.page import (
@@ -82,6 +83,7 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
     ]
     n, drawn = len(papers), sum(len(frame) for frame in scatters(known).values())
     every = next(one for one in written if one.label == ALL)
+    counts = [_counts(one) for one in written]
     dropped = {one.label: one.correlation[1] for one in written[:n]}
 
     def table(label: str, heads: Sequence[str], rows: Sequence[TableRow]) -> Table:
@@ -90,7 +92,7 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
     return [
         *answer(known),
         *([Picture(pictures.PAPERS, words("scatter", drawn))] if drawn else []),
-        Section("Counts", [words("counts", every), table("Counts", COUNTS, list(map(_counts, written)))]),
+        Section("Counts", [words("counts", every), table("Counts", COUNTS, counts)]),
         Section(
             "Robustness",
             [words("robustness", dropped), table("Robustness", ROBUSTNESS, _robust(written))],
@@ -233,10 +235,65 @@ def _experiments(known: Mapping[str, Evidence]) -> Table:
         evidence, spec = known[name], known[name].experiment.spec
         judged = [] if spec.control_of else evidence.compared_cells
         counts = Counter(LOOKS[cell.verdict].text for cell in judged)
-        verdicts = " ".join(f"{counts[look.text]} {look.text}" for look in LOOKS.values() if counts[look.text])
+        verdicts = " ".join(
+            f"{counts[look.text]} {look.text}" for look in LOOKS.values() if counts[look.text]
+        )
         tasks = (str(row.task) for row in spec.rows.values())
         data = dict.fromkeys(task.partition(":")[0].rpartition("/")[0] or task for task in tasks)
         made = max(record.finished for cell in evidence.cells for record in cell.records)
         link = Value(name, address=f"{name}/{'figure' if spec.figure else 'table'}.md")
         rows.append([link, spec.title, verdicts, ", ".join(data), made[:10]])
     return Table("Experiments", ["experiment", "what", "verdicts", "data", "last run"], rows)
+
+
+#: Largest differences that `closing` shows.
+LARGEST = 5
+
+
+def closing(
+    evidences: Mapping[str, Evidence], *, by_paper: bool
+) -> Iterator[list[list[str]] | str]:
+    """Yield the tables and sentences that `reproduce` ends with."""
+    # `by_paper`: True for a line for each paper with all its tables, False for one for each
+    # experiment.
+    named = totals.of_papers(evidences) if by_paper else {n: [e] for n, e in evidences.items()}
+    lines = totals.frame(named)
+    found = {} if lines.empty else {one.label: one for one in totals.by_paper(lines)}
+    untested = ("within", "outside")
+    is_quick = not lines.empty and bool(lines["verdict"].isin(untested).any())
+    rows = [
+        ["paper" if by_paper else "experiment", *DECIDED, *(untested if is_quick else ()),
+         *(f"claims: {outcome}" for outcome in get_args(Outcome))]
+    ]  # fmt: skip
+    for label, evidence in named.items():
+        one = found.get(label) or found.get(f"{label}: data differ") or Totals(label, lines)
+        claimed = [totals.outcomes(evidence, outcome) for outcome in get_args(Outcome)]
+        if label not in one.label and not any(claimed):
+            continue
+        quick = [one.count(verdict) for verdict in untested] if is_quick else []
+        rows.append([label, *map(str, [*one.counts, *quick, *claimed])])
+    if len(rows) > 1:
+        yield rows
+    yield from _largest(evidences)
+
+
+def _largest(evidences: Mapping[str, Evidence]) -> Iterator[list[list[str]] | str]:
+    """Yield the largest differences from print, and the command that explains the first."""
+    cells = [
+        (-abs(cell.difference) * 100 / evidence.experiment.spec.scale_max, evidence, cell)
+        for evidence in evidences.values()
+        for cell in evidence.compared_cells
+        if not math.isnan(cell.difference)
+    ]
+    if not cells:
+        return
+    largest = sorted(cells, key=lambda found: found[0])[:LARGEST]
+    several = len(evidences) > 1
+    yield "Largest differences:"
+    yield [
+        [*(["experiment"] if several else []), *explain.HEADS],
+        *(explain.difference_row(e.experiment, cell, named=several) for _, e, cell in largest),
+    ]
+    _, evidence, cell = largest[0]
+    words_of = shlex.join([*evidence.experiment.arguments, cell.row, cell.column])
+    yield f"`transferbench explain {words_of}` shows what is known of it."

@@ -1,7 +1,6 @@
 """Tables of an experiment: ours, the published value and a verdict; sentences about them."""
 
 import math
-from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from statistics import fmean

@@ -248,6 +248,4 @@ def of_papers(known: Mapping[str, Evidence]) -> dict[str, list[Evidence]]:
 
 def outcomes(evidences: Iterable[Evidence], outcome: str) -> int:
     """Return the number of claims with an outcome that papers make, not of ours."""
-    return sum(
-        r.outcome == outcome and not r.claim.by_us for e in evidences for r in e.results
-    )
+    return sum(r.outcome == outcome and not r.claim.by_us for e in evidences for r in e.results)
