@@ -11,7 +11,7 @@ import pytest
 
 from transferbench import experiments
 from transferbench.evidence import pictures, statistics, summary
-from transferbench.evidence.chance import Chance, Place
+from transferbench.evidence.chance import Chance, Place, by_rule
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.page import MARKS
 from transferbench.evidence.pages import Evidence
@@ -80,6 +80,20 @@ def test_the_choice_of_a_reading_is_repeated_where_it_is_made():
     both = Chance.from_rows("paper", 4, [chosen, readings]).permuted
     assert set(both) == {2, 4}  # the second row has the choice of the first
     assert both.mean() == pytest.approx(3, abs=0.1)
+
+
+def test_the_number_by_the_rule_is_that_of_the_printed_order():
+    """A reading counts if it has more cells than the written column where it is chosen."""
+    cell, other = cells({"A": 1.0, "B": 9.0}, {"A": 1.0, "B": 5.0})
+    reading = replace(other, mean=5.0)
+    row = [Place("A", cell, {"A": cell}), Place("B", other, {"B": other, "reading": reading})]
+    assert by_rule([row]) == 2
+    # Where no reading of B fits better, B stays as written, also in rows where a reading fits.
+    chosen = replace(row[1], values={"B": other, "reading": other}, chosen_on=True)
+    assert by_rule([row, [row[0], chosen]]) == 2
+    # Without readings it is the number of equivalent cells.
+    ours, printed = {"A": 1.0, "B": 2.0, "C": 9.0}, {"A": 1.5, "B": 9.0, "C": 8.5}
+    assert by_rule([places(ours, printed)]) == number(ours, tuple(printed.values()))
 
 
 def test_order_of_methods():

@@ -90,7 +90,16 @@ class Chance:
         return f"{self.observed} {self.in_brackets}"
 
 
-def _numbers(rows: Sequence[Sequence[Place]], orders: Callable[[int], np.ndarray]) -> np.ndarray:
+def by_rule(rows: Sequence[Sequence[Place]]) -> int:
+    """Return the number of equivalent cells as printed, with readings chosen by the same rule."""
+    # The readings that a paper's experiments declare may give another number. Only this one may be
+    # compared with those of random orders, which choose by the same rule.
+    return int(_numbers(rows, lambda n: np.arange(n)[None], 1)[0])
+
+
+def _numbers(
+    rows: Sequence[Sequence[Place]], orders: Callable[[int], np.ndarray], of_orders: int = ORDERS
+) -> np.ndarray:
     """Return the number of equivalent cells for each order."""
     # In each order, every column has the reading with the most equivalent cells among those that it
     # is chosen on; of equal ones the first.
@@ -101,8 +110,8 @@ def _numbers(rows: Sequence[Sequence[Place]], orders: Callable[[int], np.ndarray
             known = labels.setdefault(place.column, {})
             for label in place.values:
                 known.setdefault(label, len(known))
-    counted = {column: np.zeros((len(of), ORDERS), int) for column, of in labels.items()}
-    scores = {column: np.zeros((len(of), ORDERS), int) for column, of in labels.items()}
+    counted = {column: np.zeros((len(of), of_orders), int) for column, of in labels.items()}
+    scores = {column: np.zeros((len(of), of_orders), int) for column, of in labels.items()}
     for row in rows:
         order = orders(len(row))
         for i, place in enumerate(row):
@@ -112,7 +121,7 @@ def _numbers(rows: Sequence[Sequence[Place]], orders: Callable[[int], np.ndarray
                 counted[place.column][k] += hits
                 if place.chosen_on or place.column not in chosen_on:
                     scores[place.column][k] += hits
-    total = np.zeros(ORDERS, int)
+    total = np.zeros(of_orders, int)
     for column, of_labels in counted.items():
         chosen = scores[column].argmax(axis=0)
         total += np.take_along_axis(of_labels, chosen[None], axis=0)[0]
