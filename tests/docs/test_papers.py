@@ -68,7 +68,7 @@ def test_the_counts_of_the_third_reading_in_findings_follow_from_the_table():
     parts = [table[table["column"] == name] for name in (*readings, "TriTL₁ rows")]
     for label, column, value in (
         ("within the tolerance", "verdict", "within"),
-        ("equivalent", "equivalence", "equivalent"),
+        ("the same", "equivalence", "equivalent"),
     ):
         counts = [int((part[column] == value).sum()) for part in parts]
         assert f"| {label} | {' | '.join(map(str, counts))} |" in text
