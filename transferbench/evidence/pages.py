@@ -227,7 +227,7 @@ class Evidence:
         pairs = f"Ours beside the printed number, a panel for each method: {counts}"
         return [
             Picture(pictures.DIFFERENCES, differences),
-            words("differences", self.experiment.spec),
+            words("differences", self.experiment.spec, set(self.compared["verdict"])),
             Section("Both numbers side by side", [Picture(pictures.PAIRS, pairs)], folded=True),
         ]
 

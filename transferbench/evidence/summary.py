@@ -87,7 +87,10 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
     counts = [_counts(one) for one in written]
     of_kinds = totals.by_kind(lines, once=False)
     rows = [[one.label, *map(str, one.counts)] for one in of_kinds]
-    twice = [words("twice"), Table("Every printed number", ["numbers of", *DECIDED], rows)]
+    twice: list[Block] = [
+        words("twice"),
+        Table("Every printed number", ["numbers of", *DECIDED], rows),
+    ]
     dropped = {one.label: one.correlation[1] for one in written[:n]}
 
     def table(label: str, heads: Sequence[str], rows: Sequence[TableRow]) -> Table:
@@ -262,20 +265,18 @@ def closing(
     # experiment.
     named = totals.of_papers(evidences) if by_paper else {n: [e] for n, e in evidences.items()}
     lines = totals.frame(named)
-    found = {} if lines.empty else {one.label: one for one in totals.by_paper(lines)}
-    untested = ("within", "outside")
-    is_quick = not lines.empty and bool(lines["verdict"].isin(untested).any())
-    rows = [
-        ["paper" if by_paper else "experiment", *DECIDED, *(untested if is_quick else ()),
-         *(f"claims: {outcome}" for outcome in get_args(Outcome))]
-    ]  # fmt: skip
+    lines = lines[lines["way"] == WRITTEN]
+    untested = [v for v in ("within", "outside") if (lines["verdict"] == v).any()]
+    what = "paper" if by_paper else "experiment"
+    outcomes = get_args(Outcome)
+    rows = [[what, *DECIDED, *untested, *(f"claims: {outcome}" for outcome in outcomes)]]
     for label, evidence in named.items():
-        one = found.get(label) or found.get(f"{label}: data differ") or Totals(label, lines)
-        claimed = [totals.outcomes(evidence, outcome) for outcome in get_args(Outcome)]
-        if label not in one.label and not any(claimed):
-            continue
-        quick = [one.count(verdict) for verdict in untested] if is_quick else []
-        rows.append([label, *map(str, [*one.counts, *quick, *claimed])])
+        one = Totals(label, lines[lines["paper"] == label])
+        claimed = [totals.outcomes(evidence, outcome) for outcome in outcomes]
+        counts = [*one.counts, *map(one.count, untested)]
+        if len(one.lines) or any(claimed):
+            shown = map(str, counts) if counts[0] else [""] * len(counts)
+            rows.append([label, *shown, *map(str, claimed)])
     if len(rows) > 1:
         yield rows
     yield from _largest(evidences)
