@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from transferbench import experiments
-from transferbench.evidence import figures
+from transferbench.evidence import pictures
 from transferbench.evidence.frame import Cell, table_columns, to_frame
 from transferbench.evidence.page import Page, Picture, Table, TableRow, Value, words
 from transferbench.experiments.experiment import Experiment
@@ -171,38 +171,8 @@ def page(board: Board) -> Page:
 
 def draw(board: Board, folder: Path) -> Path:
     """Draw the regrets with their intervals, and the seconds, of each method, as NAME.svg."""
-    name, unit = board.experiment.name, board.experiment.spec.value_unit.differences
-    lines = board.standings.dropna(subset=["seconds", "regret"]).sort_values(
-        "regret", kind="stable"
+    path = folder / f"{board.experiment.name}.svg"
+    has_intervals = len(board.corpora) > 2
+    return pictures.draw_board(
+        board.experiment, board.standings, board.added, path, has_intervals=has_intervals
     )
-    labels = [f"{line.method}{' ◆' if line.front else ''}" for line in lines.itertuples()]
-    with figures.style(name):
-        import matplotlib.pyplot as plt
-        from matplotlib.ticker import LogLocator, NullFormatter
-
-        drawing, (left, right) = plt.subplots(
-            1, 2, figsize=(7.6, 0.21 * len(lines) + 0.9), sharey=True, layout="constrained",
-            width_ratios=(3, 2),
-        )  # fmt: skip
-        for y, line in enumerate(lines.itertuples()):
-            added = line.method in board.added
-            colour = figures.COLOURS[2 if added else 1 if line.front else -1]
-            mark = "s" if added else "D" if line.front else "o"
-            left.hlines(y, line.regret_low, line.regret_high, color=colour, linewidth=1.5)
-            left.plot(line.regret, y, mark, color=colour, markersize=5)
-            right.plot(line.seconds, y, mark, color=colour, markersize=5)
-        left.set_yticks(range(len(lines)), labels, parse_math=False)
-        left.set_ylim(len(lines) - 0.4, -0.6)
-        left.set_xlim(left=min(0, left.get_xlim()[0]))
-        interval = ", 95 % interval" if len(board.corpora) > 2 else ""
-        left.set_xlabel(f"mean regret, {unit}{interval} (0 is best)")
-        if len(lines):
-            right.set_xscale("log")
-            right.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-            right.xaxis.set_major_formatter("{x:g}")
-            right.xaxis.set_minor_formatter(NullFormatter())
-        right.set_xlabel("seconds for a task, geometric mean")
-        for ax in (left, right):
-            ax.tick_params(axis="y", length=0)
-            ax.grid()
-        return figures.save(drawing, folder / f"{name}.svg")

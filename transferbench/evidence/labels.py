@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from transferbench.errors import UserError
-from transferbench.evidence import figures
+from transferbench.evidence import pictures
 from transferbench.evidence.frame import Cell
 from transferbench.experiments.experiment import Experiment
 from transferbench.stats import accuracy_interval, bootstrap_interval
@@ -192,36 +192,6 @@ def curves(experiment: Experiment, table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["method", "labels", "mean", "low", "high", "tasks"])
 
 
-def side_by_side(points: pd.DataFrame) -> pd.Series:
-    """Return the places of points along the number of labels, so that no intervals overlap."""
-    methods = list(dict.fromkeys(points["method"]))
-    shift = 0.9 * (points["method"].map(methods.index) - (len(methods) - 1) / 2)
-    return points["labels"] + shift
-
-
 def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> list[Path]:
     """Draw PICTURE, the accuracy over the number of labels."""
-    # `points`: See `curves`; without any, nothing is drawn.
-    if points.empty:
-        return []
-    with figures.style(experiment.name):
-        import matplotlib.pyplot as plt
-
-        drawing, ax = plt.subplots(figsize=(6.6, 3.6), layout="constrained")
-        methods = list(dict.fromkeys(points["method"]))
-        places = side_by_side(points)
-        for i, method in enumerate(methods):
-            line = points[points["method"] == method]
-            x = places[line.index]
-            colour = figures.COLOURS[i % len(figures.COLOURS)]
-            ax.vlines(x, line["low"], line["high"], color=colour, linewidth=1, alpha=0.6)
-            ax.plot(
-                x, line["mean"], label=method, color=colour, marker=figures.MARKERS[i % 8],
-                linestyle=figures.STYLES[i % 4], linewidth=1.3, markersize=4.5,
-            )  # fmt: skip
-        ax.set_xticks(numbers(experiment))
-        ax.set_xlabel("labelled documents of the target")
-        ax.set_ylabel(f"{experiment.spec.metric} in per cent")
-        ax.grid()
-        figures.name_lines(ax)
-        return [figures.save(drawing, folder / PICTURE)]
+    return pictures.draw_labels(experiment, points, folder / PICTURE)
