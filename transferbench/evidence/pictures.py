@@ -254,7 +254,7 @@ def draw_board(
     # `added`: Methods that the experiment adds to the suite.
     unit = experiment.spec.value_unit.differences
     lines = standings.dropna(subset=["seconds", "regret"]).sort_values("regret", kind="stable")
-    labels = [f"{line.method}{' ◆' if line.front else ''}" for line in lines.itertuples()]
+    labels = [f"{line.method}{' ★' if line.front else ''}" for line in lines.itertuples()]
     with figures.style(experiment.name):
         import matplotlib.pyplot as plt
         from matplotlib.ticker import LogLocator, NullFormatter
