@@ -5,7 +5,7 @@ A verdict has a colour and a marker.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -238,3 +238,78 @@ def _pairs(experiment: Experiment, frame: pd.DataFrame) -> Drawing:
     ]  # fmt: skip
     drawing.legend(handles=handles, loc="outside lower center", ncols=3)
     return drawing
+
+
+def draw_board(
+    experiment: Experiment,
+    standings: pd.DataFrame,
+    added: Collection[str],
+    path: Path,
+    *,
+    has_intervals: bool,
+) -> Path:
+    """Draw the regrets with their intervals, and the seconds, of each method."""
+    # `standings`: A line for each method, with method, regret, regret_low, regret_high, seconds and
+    # front; see `boards.Board`.
+    # `added`: Methods that the experiment adds to the suite.
+    unit = experiment.spec.value_unit.differences
+    lines = standings.dropna(subset=["seconds", "regret"]).sort_values("regret", kind="stable")
+    labels = [f"{line.method}{' ★' if line.front else ''}" for line in lines.itertuples()]
+    with figures.style(experiment.name):
+        import matplotlib.pyplot as plt
+        from matplotlib.ticker import LogLocator, NullFormatter
+
+        drawing, (left, right) = plt.subplots(
+            1, 2, figsize=(7.6, 0.21 * len(lines) + 0.9), sharey=True, layout="constrained",
+            width_ratios=(3, 2),
+        )  # fmt: skip
+        for y, line in enumerate(lines.itertuples()):
+            is_added = line.method in added
+            colour = figures.COLOURS[2 if is_added else 1 if line.front else -1]
+            mark = "s" if is_added else "D" if line.front else "o"
+            left.hlines(y, line.regret_low, line.regret_high, color=colour, linewidth=1.5)
+            left.plot(line.regret, y, mark, color=colour, markersize=5)
+            right.plot(line.seconds, y, mark, color=colour, markersize=5)
+        left.set_yticks(range(len(lines)), labels, parse_math=False)
+        left.set_ylim(len(lines) - 0.4, -0.6)
+        left.set_xlim(left=min(0, left.get_xlim()[0]))
+        interval = ", 95 % interval" if has_intervals else ""
+        left.set_xlabel(f"mean regret, {unit}{interval} (0 is best)")
+        if len(lines):
+            right.set_xscale("log")
+            right.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+            right.xaxis.set_major_formatter("{x:g}")
+            right.xaxis.set_minor_formatter(NullFormatter())
+        right.set_xlabel("seconds for a task, geometric mean")
+        for ax in (left, right):
+            ax.tick_params(axis="y", length=0)
+            ax.grid()
+        return figures.save(drawing, path)
+
+
+def draw_labels(experiment: Experiment, points: pd.DataFrame, path: Path) -> list[Path]:
+    """Draw the accuracy of each method over the number of labels; without points, nothing."""
+    # `points`: A line for each method and number of labels, with method, labels, mean, low and
+    # high; see `labels.curves`.
+    if points.empty:
+        return []
+    with figures.style(experiment.name):
+        import matplotlib.pyplot as plt
+
+        drawing, ax = plt.subplots(figsize=(6.6, 3.6), layout="constrained")
+        methods = list(dict.fromkeys(points["method"]))
+        for i, method in enumerate(methods):
+            line = points[points["method"] == method]
+            x = line["labels"] + 0.9 * (i - (len(methods) - 1) / 2)  # no intervals overlap
+            colour = figures.COLOURS[i % len(figures.COLOURS)]
+            ax.vlines(x, line["low"], line["high"], color=colour, linewidth=1, alpha=0.6)
+            ax.plot(
+                x, line["mean"], label=method, color=colour, marker=figures.MARKERS[i % 8],
+                linestyle=figures.STYLES[i % 4], linewidth=1.3, markersize=4.5,
+            )  # fmt: skip
+        ax.set_xticks(sorted(set(points["labels"])))
+        ax.set_xlabel("labelled documents of the target")
+        ax.set_ylabel(f"{experiment.spec.metric} in per cent")
+        ax.grid()
+        figures.name_lines(ax)
+        return [figures.save(drawing, path)]
