@@ -171,6 +171,11 @@ def environment() -> Environment:
     return found
 
 
+def anchor(row: object, column: str) -> str:
+    """Return the id of a cell on its page."""
+    return "-".join(f"{row} {column}".split())
+
+
 def words(name: str, *values: object) -> str:
     """Return sentences of words.j2."""
     return str(getattr(environment().get_template("words.j2").module, name)(*values)).strip()

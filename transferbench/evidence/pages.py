@@ -124,11 +124,15 @@ class Evidence:
 
         return labels.curves(self.experiment, self.by_labels)
 
+    @property
+    def compared_cells(self) -> list[Cell]:
+        """The cells of printed numbers, see `tables.judged`."""
+        return [*tables.judged(self.experiment, self.cells_and_averages)]
+
     @cached_property
     def compared(self) -> pd.DataFrame:
         """The printed numbers beside ours, see `pictures.compared`; empty for a figure."""
-        cells = tables.judged(self.experiment, self.cells_and_averages)
-        return pictures.compared(self.experiment, cells)
+        return pictures.compared(self.experiment, self.compared_cells)
 
     @property
     def without_verdict(self) -> list[str]:
