@@ -24,7 +24,7 @@ MAX_COLUMNS = 11
 CSV_COLUMNS = {
     "row": "row", "column": "column", "mean": "ours", "std": "std", "runs": "runs",
     "planned": "planned", "published": "published", "published_std": "published_std",
-    "difference": "difference", "se": "se", "tolerance": "tolerance",
+    "difference": "difference", "se": "se", "margin": "margin", "tolerance": "tolerance",
     "verdict": "verdict", "can_be_same": "can_be_same", "reason": "reason",
     "setting": "chosen",
 }  # fmt: skip
