@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
@@ -24,6 +25,7 @@ from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import Figure
 from transferbench.files import write_text
 from transferbench.measures import COSTS, TITLES
+from transferbench.messages import printable
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -130,7 +132,7 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:
                 ax.plot(
                     1.03, level, "<", color=PUBLISHED, markeredgecolor=INK, markersize=7,
                     transform=ax.get_yaxis_transform(), clip_on=False, zorder=3,
-                    label="published value",
+                    label="published value", gid=titles([f"{row}: published value {level:g}"]),
                 )  # fmt: skip
             ax.set_title(row)
             ax.margins(y=0.1)
@@ -281,7 +283,9 @@ def style(name: str) -> Iterator[None]:
         "grid.alpha": 0.25,
         "legend.frameon": False,
     }
-    with plt.rc_context(settings):
+    # The browser has the glyphs that Matplotlib lacks.
+    with plt.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")
         yield
 
 
@@ -310,20 +314,21 @@ def to_svg(drawing: Drawing) -> str:
 def titles(texts: Iterable[str]) -> str:
     """Return the `gid` of a part of a picture that shows these texts under the mouse."""
     # A line has a text for each marker, anything else has one.
-    lines = [" ".join(text.split()) for text in texts]
+    lines = [printable(" ".join(text.split())) for text in texts]
     return _TITLES + "\n".join(lines) if lines else ""
 
 
 def _with_titles(part: re.Match[str]) -> str:
     """Return a part of a picture with a title in each marker, or in all of it."""
     texts, content = part[1].split("\n"), part[2]
-    if content.count("<use ") != len(texts):
+    if len(texts) == 1:
         return f"<g><title>{texts[0]}</title>{content}</g>"
-    named = iter(texts)
-    marked = re.sub(
-        "(<use [^>]*)/>", lambda use: f"{use[1]}><title>{next(named)}</title></use>", content
-    )
-    return f"<g>{marked}</g>"
+    if content.count("<use ") == len(texts):  # otherwise some are not in sight
+        named = iter(texts)
+        content = re.sub(
+            "(<use [^>]*)/>", lambda use: f"{use[1]}><title>{next(named)}</title></use>", content
+        )
+    return f"<g>{content}</g>"
 
 
 def inline(svg: str, name: str, words: str) -> str:

@@ -188,7 +188,11 @@ class Evidence:
 
     def write(self, folder: Path) -> list[Path]:
         """Write the pages and pictures to the folder of the runs."""
-        paths = write_files(folder, self.texts())
+        return write_files(folder, self.texts()) + self.draw(folder)
+
+    def draw(self, folder: Path) -> list[Path]:
+        """Write the pictures of the pages to the folder of the runs."""
+        paths = []
         if self.board:
             paths.append(boards.draw(self.board, folder.parent / boards.FOLDER))
         if self.experiment.spec.figure:
@@ -197,8 +201,7 @@ class Evidence:
             from transferbench.evidence import labels
 
             paths += labels.draw(self.experiment, self.label_curves, folder)
-        paths += pictures.draw(self.experiment, self.compared, folder)
-        return paths
+        return paths + pictures.draw(self.experiment, self.compared, folder)
 
     def _table(self) -> Page:
         spec, compared = self.experiment.spec, self.experiment.compared
