@@ -85,6 +85,17 @@ def test_the_choice_of_a_reading_is_repeated_where_it_is_made():
     assert both.mean() == pytest.approx(3, abs=0.1)
 
 
+def test_the_number_is_that_of_the_rule_in_the_order_of_print():
+    """A reading counts if it has more cells than the written column where it is chosen."""
+    cell, other = cells({"A": 1.0, "B": 9.0}, {"A": 1.0, "B": 5.0})
+    reading = replace(other, mean=5.0)
+    row = [Place("A", cell, {"A": cell}), Place("B", other, {"B": other, "reading": reading})]
+    assert Chance.from_rows("paper", [row]).observed == 2
+    # Where no reading of B fits better, B stays as written, also in rows where a reading fits.
+    chosen = replace(row[1], values={"B": other, "reading": other}, chosen_on=True)
+    assert Chance.from_rows("paper", [row, [row[0], chosen]]).observed == 2
+
+
 def lines(
     ours: dict[str, float], printed: dict[str, float], metric: str = "accuracy", **kinds: str
 ) -> pd.DataFrame:

@@ -52,9 +52,10 @@ def answer(known: Mapping[str, Evidence]) -> list[Block]:
                   for of in papers.values() for e in of for cell in e.compared_cells]  # fmt: skip
     rows = [[name, *map(str, one.counts)] for name, one in of_kinds.items()]
     of_papers: list[TableRow] = []
-    for one in totals.by_paper(lines)[: len(papers)]:
+    every = [e for evidences in papers.values() for e in evidences]
+    for one in totals.by_paper(lines)[: len(papers) + 1]:
         printed, here, _, n = one.leads
-        of_claims = [totals.outcomes(papers[one.label], o) for o in get_args(Outcome)]
+        of_claims = [totals.outcomes(papers.get(one.label, every), o) for o in get_args(Outcome)]
         counts = [*one.counts[:2], Value(f"{printed} of {n}"), Value(f"{here} of {n}"), *of_claims]
         of_papers.append([one.label, *(c if isinstance(c, Value) else f"{c}" for c in counts)])
     heads = ["paper", "compared", "same", "its method leads in print", "here",
@@ -64,7 +65,7 @@ def answer(known: Mapping[str, Evidence]) -> list[Block]:
         words("answer", own.counts, simple.counts),
         Table("How far the papers reproduce", ["numbers of", *DECIDED], rows),
         words("standard", together.leads, *ends),
-        Table("The answer by paper", heads, of_papers),
+        Table("The answer by paper", heads, of_papers[:-1], of_papers[-1:]),
     ]
 
 
@@ -84,6 +85,9 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
     n, drawn = len(papers), sum(len(frame) for frame in scatters(known).values())
     every = next(one for one in written if one.label == ALL)
     counts = [_counts(one) for one in written]
+    of_kinds = totals.by_kind(lines, once=False)
+    rows = [[one.label, *map(str, one.counts)] for one in of_kinds]
+    twice = [words("twice"), Table("Every printed number", ["numbers of", *DECIDED], rows)]
     dropped = {one.label: one.correlation[1] for one in written[:n]}
 
     def table(label: str, heads: Sequence[str], rows: Sequence[TableRow]) -> Table:
@@ -92,7 +96,7 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
     return [
         *answer(known),
         *([Picture(pictures.PAPERS, words("scatter", drawn))] if drawn else []),
-        Section("Counts", [words("counts", every), table("Counts", COUNTS, counts)]),
+        Section("Counts", [words("counts", every), table("Counts", COUNTS, counts), *twice]),
         Section(
             "Robustness",
             [words("robustness", dropped), table("Robustness", ROBUSTNESS, _robust(written))],

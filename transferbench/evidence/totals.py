@@ -217,10 +217,11 @@ class Totals:
         return sum(others, first)
 
 
-def by_kind(lines: pd.DataFrame) -> list[Totals]:
-    """Return the totals of each kind of methods, as written; a number printed twice counts once."""
-    once = lines[(lines["way"] == WRITTEN) & ~lines["apart"] & ~lines["again"]]
-    return [Totals(name, once[once["kind"] == kind]) for kind, name in KINDS.items()]
+def by_kind(lines: pd.DataFrame, *, once: bool = True) -> list[Totals]:
+    """Return the totals of each kind of methods, as written."""
+    # `once`: True to count a number once that its paper prints in two tables.
+    counted = lines[(lines["way"] == WRITTEN) & ~lines["apart"] & ~(lines["again"] & once)]
+    return [Totals(name, counted[counted["kind"] == kind]) for kind, name in KINDS.items()]
 
 
 def by_paper(lines: pd.DataFrame, way: str = WRITTEN) -> list[Totals]:
