@@ -138,7 +138,7 @@ def standings_table(board: Board) -> Table:
 
     rows: list[TableRow] = [
         [
-            f"{'▶ ' if one.method in board.added else ''}{one.method}{' ◆' if one.front else ''}",
+            f"{'▶ ' if one.method in board.added else ''}{one.method}{' ★' if one.front else ''}",
             cell(one.rank, "{:.1f}".format),
             between(one.rank_low, one.rank_high, "{:.1f}".format),
             cell(one.regret, unit.text),

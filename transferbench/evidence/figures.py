@@ -52,6 +52,8 @@ STYLES = ("-", "--", "-.", ":")
 MARKERS = "os^Dvx*P"
 #: Columns of figure.csv.
 POINT_COLUMNS = ["row", "column", "x", "mean", "std", "runs", "published"]
+#: Size of a picture in a page, beside that of its file.
+LARGER = 1.4
 #: What the attribute `gid` of a part of a picture begins with, if the rest is titles.
 _TITLES = "titles:"
 
@@ -335,7 +337,8 @@ def inline(svg: str, name: str, words: str) -> str:
     """Return a picture as a part of an HTML page, whose ids begin with a name."""
     # The page has the rules of style for all of them, see `dark_rules`.
     head, _, body = svg.partition("</defs>")
-    width, box = re.findall(r'<svg [^>]*?width="([\d.]+pt)"[^>]*viewBox="([^"]*)"', head)[0]
+    box = re.findall(r'viewBox="([^"]*)"', head)[0]
+    width = LARGER * float(box.split()[2])
     used = {f' id="{target}"' for target in re.findall(r'(?:href="|url\()#([\w-]+)', body)}
 
     def of_page(tag: re.Match[str]) -> str:
@@ -347,7 +350,7 @@ def inline(svg: str, name: str, words: str) -> str:
     body = re.sub(r"<\w[^>]*>", of_page, body)
     return (
         f'<svg class="picture" role="img" aria-label="{escape(words)}" viewBox="{box}" '
-        f'style="width:{width}">{body}'
+        f'style="width:{width:.0f}pt">{body}'
     )
 
 

@@ -17,6 +17,7 @@ from transferbench.evidence.page import Page, Value, anchor
 from transferbench.messages import printable
 
 SCRIPT = (Path(__file__).parent / "templates" / "page.js").read_text(encoding="utf-8")
+_DIGEST = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
 #: What a page may do: it loads nothing, and runs SCRIPT alone. Matplotlib writes style attributes.
 POLICY = "; ".join(
     (
@@ -25,7 +26,7 @@ POLICY = "; ".join(
         "form-action 'none'",
         "img-src data:",
         "style-src 'unsafe-inline'",
-        f"script-src 'sha256-{base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()}'",
+        f"script-src 'sha256-{_DIGEST}'",
     )
 )
 
@@ -66,8 +67,9 @@ def _environment() -> Environment:
 
 
 def _code(text: str) -> Markup:
-    """Return HTML with the text in backticks as code."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(printable(text)))))
+    """Return HTML with the text in backticks as code, and that between asterisks as emphasis."""
+    marked = re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(printable(text))))
+    return Markup(re.sub(r"(?<![\w*])\*(\w[^*<]*)\*(?![\w*])", r"<em>\1</em>", marked))
 
 
 def _slug(text: str) -> str:

@@ -133,8 +133,9 @@ def scatter(papers: Mapping[str, pd.DataFrame]) -> str:
                     color=figures.PUBLISHED, alpha=0.25, linewidth=0,
                 )  # fmt: skip
             ax.plot(ends, ends, color=figures.PUBLISHED, linewidth=1)
+            placed = frame.assign(x=frame["printed"], y=frame["ours"])
             for name, mark in MARKS.items():
-                part = frame[frame["verdict"] == name].assign(x=frame["printed"], y=frame["ours"])
+                part = placed[placed["verdict"] == name]
                 edge = mark.colour if mark.is_hollow else figures.PAPER
                 width = 0.8 if mark.is_hollow else 0.4
                 draw_points(

@@ -238,6 +238,7 @@ def _index(
         ],
         images={pictures.PAPERS: pictures.scatter(drawn)} if drawn else {},
         site=site,
+        has_index=True,
         data={reported.name: reported.search for reported in every},
     )
 
