@@ -230,7 +230,7 @@ def identity(experiment: Experiment, cell: Cell) -> str:
     """Return the identity of a number: its page, its anchor there, and the digest of its runs."""
     lines = "\n".join(record.line for record in cell.records)
     digest = hashlib.sha256(lines.encode()).hexdigest()[:12]
-    return f"{experiment.name}#{anchor(cell.row, cell.column)}@{digest}"
+    return f"{experiment.name}#{anchor(cell.row, cell.column, cell.x)}@{digest}"
 
 
 def _verdict(experiment: Experiment, cell: Cell) -> str:

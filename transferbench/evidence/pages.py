@@ -190,7 +190,11 @@ class Evidence:
 
     def write(self, folder: Path) -> list[Path]:
         """Write the pages and pictures to the folder of the runs."""
-        paths = write_files(folder, self.texts())
+        return write_files(folder, self.texts()) + self.draw(folder)
+
+    def draw(self, folder: Path) -> list[Path]:
+        """Write the pictures of the pages to the folder of the runs."""
+        paths = []
         if self.board:
             path = folder.parent / boards.FOLDER / f"{self.experiment.name}.svg"
             paths.append(
