@@ -177,7 +177,7 @@ def decide(
     matters: float = 0.0,
     over_units: bool = False,
 ) -> pd.DataFrame:
-    """Return for each comparison the p of a claim, `for_p`, and of its contrary, `against_p`."""
+    """Return for each comparison the p of a claim, the p of its contrary, and the mean."""
     # Over units, an average that is below what matters gives p = 1 without a test.
     # `over_units`: True if a claim about most rows or their average is tested over the units.
     if extent in ("most", "average"):
@@ -191,7 +191,8 @@ def decide(
         else:
             p = _over_rows(tests, extent if side == "for" else CONTRARY[extent], side)
         decisions.append(p.clip(upper=1.0).rename(f"{side}_p"))
-    return decisions[0].to_frame().join(decisions[1])
+    decisions.append(tests["mean"].groupby(level="comparison", sort=False).mean())
+    return decisions[0].to_frame().join(decisions[1:])
 
 
 def _over_rows(tests: pd.DataFrame, extent: Extent, side: str) -> pd.Series:

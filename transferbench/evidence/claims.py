@@ -30,7 +30,7 @@ from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import Better, Claim, Higher, Span, Stable
 from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
 from transferbench.runs import store
-from transferbench.runs.record import CorrectDocuments, Record
+from transferbench.runs.record import CorrectDocuments
 from transferbench.stats import ALPHA, NO_SEED, ROUNDING, Extent
 
 Outcome = Literal["holds", "fails", "open"]
@@ -85,6 +85,10 @@ class ScaledRow:
     scale_max: int
     #: The domain that the row shows; None for all.
     domain: str | None
+    #: True if the runs may say which documents are right.
+    by_document: bool
+    #: The share of the errors that counts as avoided, by rival.
+    avoided: Mapping[str, float]
     #: Cells by column and x; x is None in a table and for level lines.
     cells: dict[str, dict[float | None, Cell]] = field(default_factory=dict)
 
@@ -102,11 +106,29 @@ class ScaledRow:
         """Return the mean of a column over a span by seed, for the seeds that every x has."""
         cells = list(self.at(column, span).values())
         seeds = set.intersection(*(set(cell.by_seed) for cell in cells))
-        means = {seed: fmean(cell.by_seed[seed] for cell in cells) for seed in seeds}
-        missing = next((cell.reason for cell in cells if cell.reason), "")
-        variance = fmean(cell.variance for cell in cells)  # the same documents at every x
-        right = {seed: _mean([cell.right.get(seed, {}) for cell in cells]) for seed in seeds}
-        return replace(cells[0], by_seed=means, reason=missing, variance=variance, right=right)
+        return replace(
+            cells[0],
+            by_seed={seed: fmean(cell.by_seed[seed] for cell in cells) for seed in seeds},
+            reason=next((cell.reason for cell in cells if cell.reason), ""),
+            variance=fmean(cell.variance for cell in cells),  # the same documents at every x
+            records=tuple(record for cell in cells for record in cell.records),
+            repeats=tuple(seed for cell in cells for seed in cell.repeats),
+        )
+
+    def right(self, cell: Cell, seeds: Container[int | None]) -> CorrectDocuments:
+        """Return the share of runs in which each document is right; empty if it is not known."""
+        runs = [
+            record.correct(self.domain)
+            for seed, record in zip(cell.repeats, cell.records, strict=True)
+            if self.by_document and (seed is None or seed in seeds)
+        ]
+        if not runs or any(run.keys() != runs[0].keys() for run in runs):
+            return {}
+        avoided = self.avoided.get(cell.column, 0.0)
+        return {
+            key: avoided + (1 - avoided) * np.mean([run[key] for run in runs], axis=0)
+            for key in runs[0]
+        }
 
     def pair(self, comparison: str, ours: Cell, theirs: Cell, margin: float) -> dict[str, Any]:
         """Return the line of two cells: ours less theirs and the margin, paired by seed."""
@@ -146,10 +168,7 @@ class ScaledRow:
         # `margin`: What the difference must exceed.
         error, exact = math.sqrt(ours.variance + theirs.variance), (math.nan, math.nan)
         single, scale_max = by_seed.keys() == {None}, self.scale_max
-        right, other = (
-            _mean([cell.right.get(seed, cell.right.get(None, {})) for seed in by_seed])
-            for cell in (ours, theirs)
-        )
+        right, other = self.right(ours, by_seed), self.right(theirs, by_seed)
         if right and right.keys() == other.keys():
             paired = [right[key] - other[key] for key in right]
             error = scale_max * stats.paired_error(paired, margin / scale_max)
@@ -170,14 +189,6 @@ class ScaledRow:
         done = [record for record in cell.records if record.done]
         domains = [self.domain] if self.domain else done[0].metrics
         return np.array([min(record.documents[name] for record in done) for name in domains])
-
-
-def _mean(values: Sequence[CorrectDocuments]) -> CorrectDocuments:
-    """Return the mean value of each document; empty if the documents are not the same."""
-    first = values[0] if values else {}
-    if any(documents.keys() != first.keys() for documents in values):
-        return {}
-    return {key: np.mean([documents[key] for documents in values], axis=0) for key in first}
 
 
 def judge(
@@ -243,37 +254,12 @@ def _judge(
         outcome = "holds"
     elif fails_if(decisions["against_p"] <= ALPHA):
         outcome = "fails"
-    means, n_units = tests["mean"], 0
-    if over_units:
-        means = stats.average(differences, tests, ["comparison", "unit"])[0].mean(axis=1)
-        n_units = means.index.unique("unit").size
-    decisions["mean"] = means.groupby(level="comparison", sort=False).mean()
+    n_units = tests.index.unique("unit").size if over_units else 0
     return ClaimResult(claim, outcome, tests, decisions, "", matters, n_units)
 
 
-@dataclass(frozen=True)
-class _Decisions(Mapping[int | None, CorrectDocuments]):
-    """Which documents are right, by seed; unpacked when they are asked for, as they are large."""
-
-    # Of a rival's errors, a share may count as avoided.
-
-    records: Mapping[int | None, Record]
-    domain: str | None
-    avoided: float
-
-    def __getitem__(self, seed: int | None) -> CorrectDocuments:
-        correct = self.records[seed].correct(self.domain)
-        return {key: self.avoided + (1 - self.avoided) * bits for key, bits in correct.items()}
-
-    def __iter__(self) -> Iterator[int | None]:
-        return iter(self.records)
-
-    def __len__(self) -> int:
-        return len(self.records)
-
-
 def _rows(
-    claim: Claim, file: Experiment, cells: Sequence[Cell], columns: Container[str], prefix: str
+    claim: Claim, file: Experiment, cells: Sequence[Cell], columns: set[str], prefix: str
 ) -> list[ScaledRow]:
     """Return the rows of an experiment that show the claim's measure."""
     # `prefix`: Start of the rows' labels; empty for the claim's experiment, of which `among` may
@@ -289,29 +275,24 @@ def _rows(
         return sign * value
 
     same = identical_columns(file, cells)
+    avoided = dict.fromkeys(columns - {*better.columns}, better.fewer_errors) if better else {}
     # A curve has other decisions at each iteration, which are not recorded.
     by_document = measure == "accuracy" and not (file.spec.figure and file.spec.figure.iterations)
     rows: dict[str, ScaledRow] = {}
     for cell in cells:
-        by_default = not file.spec.rows[cell.row].reading_of and (prefix or not claim.among)
+        spec = file.spec.rows[cell.row]
+        by_default = not spec.reading_of and (prefix or not claim.among)
         if not (cell.row in claim.among or by_default) or file.metric(cell.row) != measure:
             continue
-        label = prefix + cell.row
-        domain = file.spec.rows[cell.row].domain
-        row = ScaledRow(label, file.unit(cell.row), same, scale_max, domain)
+        label, unit = prefix + cell.row, file.unit(cell.row)
+        row = ScaledRow(label, unit, same, scale_max, spec.domain, by_document, avoided)
         row = rows.setdefault(label, row)
         if cell.column not in columns:
             continue
-        # Of a rival, the share of the errors that the claim is about counts as avoided.
-        rival = better is not None and cell.column not in better.columns
-        avoided = better.fewer_errors if better and rival else 0.0
-        scaled = {seed: scale(value, avoided) for seed, value in cell.by_seed.items()}
-        by_repeat = zip(cell.repeats, cell.records, strict=True)
-        records = dict(by_repeat) if by_document else {}
-        right = _Decisions(records, domain, avoided)
-        x = None if math.isnan(cell.x) else cell.x
+        share, x = avoided.get(cell.column, 0.0), None if math.isnan(cell.x) else cell.x
+        scaled = {seed: scale(value, share) for seed, value in cell.by_seed.items()}
         row.cells.setdefault(cell.column, {})[x] = replace(
-            cell, by_seed=scaled, published=scale(cell.published, avoided), right=right
+            cell, by_seed=scaled, published=scale(cell.published, share)
         )
         if better and better.value is not None:
             stated: dict[int | None, float] = {None: scale(better.value, better.fewer_errors)}
@@ -419,7 +400,7 @@ def explanation(experiment: Experiment, result: ClaimResult) -> str:
     why: dict[str, list[str]] = {}
     for label, rows in result.tests.groupby(level="comparison", sort=False):
         reason = _undecided(rows["undecided"], result)
-        if reason and result.decisions.loc[label].filter(like="_p").min() > ALPHA:
+        if reason and result.decisions.loc[label, ["for_p", "against_p"]].min() > ALPHA:
             why.setdefault(reason, []).append(label)
     sentences += [f"{reason}: {', '.join(labels)}" for reason, labels in why.items()]
     return ". ".join([*sentences, *result.related]) + "."
@@ -427,15 +408,17 @@ def explanation(experiment: Experiment, result: ClaimResult) -> str:
 
 def _undecided(of_rows: pd.Series, result: ClaimResult) -> str:
     """Return why the tests of a comparison can decide nothing, "" if they can."""
+    # Over units the errors of rows do not count. An average has the errors of all rows.
     reasons = [reason for reason in of_rows if reason]
-    everywhere = len(reasons) == len(of_rows)
-    if not everywhere and (result.n_units or _extent(result.claim) == "average"):
-        return ""
-    reasons = reasons if everywhere else [each for each in reasons if each != stats.SMALL]
-    if not reasons:
-        return ""
-    n = reasons.count(reasons[0])
-    return reasons[0] + ("" if n == len(of_rows) else f", on {n} of {len(of_rows)} rows")
+    if result.n_units:
+        reasons = [each for each in reasons if each in (stats.IDENTICAL, stats.SMALL)]
+    if len(reasons) < len(of_rows):
+        if result.n_units or _extent(result.claim) == "average":
+            return ""
+        reasons = [each for each in reasons if each != stats.SMALL]
+    n = reasons.count(reasons[0]) if reasons else 0
+    where = f", on {n} of {len(of_rows)} rows" if n < len(of_rows) else ""
+    return f"{reasons[0]}{where}" if reasons else ""
 
 
 def identical(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
