@@ -284,20 +284,21 @@ def _rows(
         by_default = not spec.reading_of and (prefix or not claim.among)
         if not (cell.row in claim.among or by_default) or file.metric(cell.row) != measure:
             continue
-        label, unit = prefix + cell.row, file.unit(cell.row)
-        row = ScaledRow(label, unit, same, scale_max, spec.domain, by_document, avoided)
-        row = rows.setdefault(label, row)
+        label = prefix + cell.row
+        if label not in rows:
+            unit = file.unit(cell.row)
+            rows[label] = ScaledRow(label, unit, same, scale_max, spec.domain, by_document, avoided)
         if cell.column not in columns:
             continue
         share, x = avoided.get(cell.column, 0.0), None if math.isnan(cell.x) else cell.x
         scaled = {seed: scale(value, share) for seed, value in cell.by_seed.items()}
-        row.cells.setdefault(cell.column, {})[x] = replace(
+        rows[label].cells.setdefault(cell.column, {})[x] = replace(
             cell, by_seed=scaled, published=scale(cell.published, share)
         )
         if better and better.value is not None:
             stated: dict[int | None, float] = {None: scale(better.value, better.fewer_errors)}
             cell = replace(NO_RUNS, reason="", by_seed=stated, variance=0.0)
-            row.cells[f"{better.value:g}"] = {None: cell}
+            rows[label].cells[f"{better.value:g}"] = {None: cell}
     return list(rows.values())
 
 
@@ -352,7 +353,7 @@ def _margin(claim: Claim) -> float:
 
 
 def _least_favourable(points: Sequence[Cell], within: float) -> tuple[Cell, Cell]:
-    """Return the points, low and high, of a stable column that most speak against it by their p."""
+    """Return the points, low and high, of a stable column with the largest p for it."""
     # They may differ from the points of the lowest and the highest mean.
     complete = [point for point in points if not point.reason] or points
     seeds = min(len(point.by_seed) for point in complete)
@@ -360,15 +361,12 @@ def _least_favourable(points: Sequence[Cell], within: float) -> tuple[Cell, Cell
     gaps = values[:, None] - values + within
     mean, spread = gaps.mean(axis=-1), gaps.std(axis=-1) / math.sqrt(max(seeds - 1, 1))
     n = math.inf if None in complete[0].by_seed else seeds
-    p, p_against = (
-        stats.one_sided_p(side * mean, np.where(spread > ROUNDING, spread, 0.0), n, 0.0)
-        for side in (1, -1)
-    )
-    worst = p - p_against
-    np.fill_diagonal(worst, -2.0)  # no pair
-    worst[np.isnan(mean)] = 2.0  # values without a logarithm make the test incomplete
-    least = np.lexsort((mean.ravel(), -worst.ravel()))[0]
-    low, high = (complete[i] for i in np.unravel_index(least, worst.shape))
+    of_equal = np.where(mean > 0, 2.0**-n, 1 - 2.0**-n)  # the sign test
+    p = np.where(spread > ROUNDING, stats.one_sided_p(mean, spread, n, 0.0), of_equal)
+    np.fill_diagonal(p, -1.0)  # no pair
+    p[np.isnan(mean)] = 2.0  # values without a logarithm make the test incomplete
+    least = np.lexsort((mean.ravel(), -p.ravel()))[0]
+    low, high = (complete[i] for i in np.unravel_index(least, p.shape))
     # An incomplete point in place of the lowest one makes the test incomplete, too.
     return next((point for point in points if point.reason), low), high
 
