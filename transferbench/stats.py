@@ -274,11 +274,7 @@ def is_equivalent(difference: Any, margin: Any, tolerance: Any) -> Any:
     return np.abs(difference) + margin <= np.asarray(tolerance) * (1 + ROUNDING)
 
 
-<<<<<<< HEAD
-def binomial_p(right: float, n: int, p: float) -> tuple[float, float]:
-=======
 def binomial_p(right: int, n: int, p: float) -> tuple[float, float]:
->>>>>>> claims
     """Return the exact p that more than a share p of documents is right, and that less is."""
     from scipy.stats import binomtest
 
