@@ -10,7 +10,7 @@ import pytest
 from small_experiment import HEAD
 
 from transferbench import experiments
-from transferbench.evidence import boards
+from transferbench.evidence import boards, pictures
 from transferbench.evidence.frame import observations, summarise
 from transferbench.evidence.page import markdown
 from transferbench.runs.record import Record
@@ -72,6 +72,8 @@ def test_ranks_regrets_and_counts():
     assert lr.mean == pytest.approx((75 + 50) / 2)
     assert svm.seconds == pytest.approx(4)
     assert (svm.front, lr.front, lr2.front) == (True, True, False)
+    starred = [row[0] for row in boards.standings_table(board).texts() if "★" in row[0]]
+    assert starred == ["SVM ★", "LR ★"]
     assert (lr.rows, lr2.rows) == (3, 2)
     assert math.isnan(lr.rank_low), "two corpora"
 
@@ -134,4 +136,6 @@ def test_methods_without_runs_have_a_row_of_dashes(monkeypatch, tmp_path, unfini
     assert standings[["wins", "ties", "losses"]].to_numpy().sum() == 0
     assert boards.standings_table(board).texts()[-1][2:] == ["–", "–", "–", "0 / 0 / 0", "–", "0"]
     assert "nan" not in markdown(boards.page(board))
-    boards.draw(board, tmp_path)
+    path = tmp_path / "board.svg"
+    pictures.draw_board(board.experiment, board.standings, set(), path, has_intervals=False)
+    assert path.is_file()

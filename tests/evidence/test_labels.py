@@ -77,37 +77,49 @@ def test_lines_are_means_over_draws_of_rows_in_which_all_methods_have_runs(shown
 
 
 def test_the_judged_method_is_compared_with_each_rival_on_the_same_tasks(shown):
-    file, _ = shown
-    table = labels.summary(*shown)
-    assert (labels.numbers(file), labels.rivals(file)) == ([0, 50], ["LR, both"])
-    assert labels.differences(file, table, 50, "LR, both")["difference"].tolist() == [10] * 3
-    heads, row = labels.advantages(file, table)
-    assert (heads, row) == (["consensus less", "50 labels"], ["LR, both", "+10.0 / +10.0 (3)"])
-    heads, *rows = labels.accuracies(file, table)
-    assert heads == ["method", "without labels (4 tasks)", "50 labels (3 tasks)"]
-    assert ["consensus", "50.0", "80.0"] in rows
-    assert ["LR, both", "–", "70.0"] in rows
-    _, *rows = labels.parts(file, table)
-    assert [row[0] for row in rows] == ["200 documents", "400 documents", "A", "B"]
-    assert rows[1][1] == "+10.0 / +10.0 (1)"
-    _, above, covered = labels.reliability(file, table)
-    assert (above[1], covered[1]) == ("-20.0", "50 %")
+    above = labels.advantages(shown[0], labels.summary(*shown))
+    assert above[["method", "task"]].to_numpy().tolist() == [
+        ["LR, both", "one, 200"], ["LR, both", "one, 400"], ["LR, both", "two, 200"]
+    ]  # fmt: skip
+    assert above["above"].tolist() == [10] * 3
 
 
-def test_the_page_has_the_tables(shown):
-    file, cells = shown
-    texts = pages.Evidence.from_cells(file, cells).texts()
-    for rows in (labels.advantages, labels.reliability):
-        for row in rows(file, labels.summary(file, cells)):
-            assert f"| {' | '.join(row)} |" in texts["labels.md"]
+def test_the_points_of_the_picture_are_of_tasks_with_every_number_of_labels(shown):
+    points = labels.curves(labels.summary(*shown)).set_index(["method", "labels"])
+    assert (points["tasks"] == 3).all()
+    assert points.loc[("consensus", 50), "mean"] == pytest.approx(80)
+    assert points.loc[("LR", 0), "mean"] == pytest.approx(60)
+
+
+def test_the_page_has_accuracies_advantages_and_what_to_expect(shown):
+    texts = pages.Evidence.from_cells(*shown).texts()
+    for row in (
+        "| method | without labels | 50 labels |",
+        "| consensus | 50.0 / 50.0 (4) | 80.0 / 80.0 (3) |",
+        "| LR, both | – | 70.0 / 70.0 (3) |",
+        "| consensus less | 50 labels |\n|---|---:|\n| LR, both | +10.0 / +10.0 (3) |",
+        "| documents: 400 | +10.0 / +10.0 (1) |",
+        "| B | +10.0 / +10.0 (1) |",
+        "| expected less true accuracy, in points | -20.0 |",
+        "| its 95 % interval contains the accuracy | 50 % |",
+    ):
+        assert f"{row}\n" in texts["labels.md"]
     assert texts["labels.csv"].splitlines()[1].startswith('"one, 200",A,200,0,consensus,1,50')
+
+
+def test_without_runs_the_page_has_no_numbers(shown):
+    file, _ = shown
+    texts = pages.Evidence.from_cells(file, cells_of(file, {})).texts()
+    assert "nan" not in texts["labels.md"]
+    assert len(texts["labels.csv"].splitlines()) == 1
 
 
 def test_a_run_with_several_targets_is_refused(shown):
     file, cells = shown
     cell = next(cell for cell in cells if cell.records[0].right)
     (record,) = cell.records
-    twice = dataclasses.replace(record, right=record.right | {"other": record.right["target"]})
+    both = record.metrics | {"other": record.metrics["target"]}
+    twice = dataclasses.replace(record, metrics=both)
     with pytest.raises(UserError, match="has several targets; by_labels expects one"):
         labels.summary(file, [dataclasses.replace(cell, records=(twice,))])
 

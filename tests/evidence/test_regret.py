@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import bootstrap
 from small_experiment import HEAD
 
-from transferbench import experiments, stats
+from transferbench import experiments
 from transferbench.evidence import pages, regret
 from transferbench.evidence.frame import observations, summarise
 from transferbench.runs.record import Record
@@ -122,20 +120,6 @@ def test_settings_are_chosen_on_the_other_corpora():
     assert (found["A"], found["B"]) == (pytest.approx(12.5), pytest.approx(10))
 
 
-def test_the_interval_is_a_bootstrap_over_the_corpora():
-    """Compare with SciPy's interval of the corpora's means; fewer than three have none."""
-    values = pd.Series([1.0, 4.0, 2.0, 8.0, 5.0, 7.0, math.nan])
-    options = {"method": "percentile", "n_resamples": 20_000}
-    scipys = bootstrap((values.dropna(),), np.mean, **options).confidence_interval
-    assert list(stats.bootstrap_interval(values)) == pytest.approx(list(scipys), abs=0.1)
-    three = TEXT.replace("comp-vs-sci, group: A}", "comp-vs-sci, group: C}")
-    found = line(regret.summary(*cells(text=three)), "consensus")
-    assert (found["low"], found["high"]) == (pytest.approx(-5), pytest.approx(10))
-    two = line(regret.summary(*cells()), "consensus")
-    assert math.isnan(two["low"])
-    assert math.isnan(two["high"])
-
-
 def test_each_combination_of_variants_has_its_lines():
     values = VALUES | {
         "one, 500, equal": (0.9, 0.5, 0.9, 0),
@@ -167,10 +151,31 @@ def test_a_row_may_lack_values_of_a_variant():
     assert line(table, "LR", documents="500", shares="equal")["tasks"] == 2
     assert math.isnan(line(table, "LR", documents="500", shares="equal")["B"])
     page = pages.Evidence.from_cells(*cells(text=small + VARIANTS)).texts()["regret.md"]
-    assert "| strategy | 100 (3 tasks) | 500 (2 tasks) | all (2 tasks) | any (4 tasks) |" in page
+    assert "| strategy | 100 | 500 | all | any |" in page
     assert page.count("## shares: equal\n\n| strategy |") == 1
-    plain = pages.Evidence.from_cells(*cells()).texts()["regret.md"]
-    assert "| strategy | 3 tasks |\n|---|---:|\n| LR | 5.00 / 10.00 |\n" in plain
+    assert "| LR | 5.00 / 10.00 (3) | 5.00 / 10.00 (2) |" in page
+
+
+@pytest.mark.parametrize(
+    ("combined", "of_lr"),
+    # The consensus is no candidate for the best, or it is one.
+    [("combined: [consensus]", "5.00 / 10.00 (3)"), ("{}", "6.75 / 12.00 (3)")],
+)
+def test_the_page_has_the_regret_of_each_column(combined, of_lr):
+    text = TEXT.replace("combined: [consensus]", combined)
+    page = pages.Evidence.from_cells(*cells(text=text)).texts()["regret.md"]
+    assert f"| strategy | regret |\n|---|---:|\n| LR | {of_lr} |\n" in page
+    assert ("with and without each warning" in page) == (combined != "{}")
+
+
+def test_each_task_is_with_or_without_a_warning():
+    table = regret.by_warning(*cells(agreement={"one": 0.9, "two": 0.7, "three": 0.69}))
+    assert (table.groupby("warning", sort=False)["tasks"].sum() == 3).all()
+    found = table.set_index(["warning", "given"])["mean"]
+    weak = table["warning"].iloc[0]
+    assert found[weak, "with it"] == pytest.approx(10)
+    assert found[weak, "without"] == pytest.approx(-3.5)
+    assert found[regret.ANY_WARNING, "with it"] <= found[weak, "with it"]
 
 
 def test_without_runs_the_table_is_empty():

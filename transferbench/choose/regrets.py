@@ -1,13 +1,14 @@
 """Write the regrets that recommendations quote; `transferbench tables` calls it by entry point."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from transferbench.choose.evidence import RECOMMENDED, WHERE
-from transferbench.evidence import labels, regret
+from transferbench.evidence import groups, labels, regret
 from transferbench.evidence.pages import Evidence
 from transferbench.evidence.regret import ELSEWHERE
 from transferbench.evidence.thresholds import ADVISED, ANY
@@ -34,19 +35,24 @@ def known_regrets(known: Mapping[str, Evidence]) -> dict[str, dict[str, dict[str
         strategy = f"{RECOMMENDED}, {ADVISED}" if fitted else ELSEWHERE
         columns = {"strategy": strategy, "documents": ANY, "shares": shares}
         (line,) = table[(table[[*columns]] == pd.Series(columns)).all(axis=1)].to_dict("records")
-        numbers = {name: float(f"{line[name]:.6g}") for name in ("mean", "low", "high", "worst")}
-        of_shares[shares] = {name: line[name] for name in ("tasks", "corpora")} | numbers
-    of_labels = {}
-    by_labels = known["choice-labels"]
-    rival = labels.rivals(by_labels.experiment)[0]
-    for m in labels.numbers(by_labels.experiment)[1:]:
-        part = labels.differences(by_labels.experiment, by_labels.by_labels, m, rival)
-        mean, worst = part.groupby("corpus")["difference"].mean().mean(), part["difference"].min()
-        of_labels[f"{m}"] = {"mean": float(f"{mean:.6g}"), "worst": float(f"{worst:.6g}")}
-    *_, (_, lines) = regret.by_warning(known["choice"].experiment, known["choice"].cells)
+        counts = {name: line[name] for name in ("tasks", "corpora")}
+        of_shares[shares] = counts | _six_digits(line, "mean", "low", "high", "worst")
+    warned = regret.by_warning(known["choice"].experiment, known["choice"].cells)
     of_strength = {
-        strength: {name: float(f"{line[name]:.6g}") for name in ("tasks", "mean", "worst")}
-        for strength, line in zip(("weak", "strong"), lines, strict=True)
-        if line
+        {"with it": "weak", "without": "strong"}[line["given"]]: _six_digits(
+            line, "tasks", "mean", "worst"
+        )
+        for line in warned[warned["warning"] == regret.ANY_WARNING].to_dict("records")
+    }
+    by_labels = known["choice-labels"]
+    above = labels.advantages(by_labels.experiment, by_labels.by_labels)
+    rival = above[above["method"] == above["method"].iloc[0]]
+    gains = groups.over_corpora(rival, ["labels"], "above", "idxmin")
+    of_labels = {
+        f"{line['labels']}": _six_digits(line, "mean", "worst") for line in gains.to_dict("records")
     }
     return {"shares": of_shares, "strength": of_strength, "labels": of_labels}
+
+
+def _six_digits(line: Mapping[Hashable, Any], *names: str) -> dict[str, float]:
+    return {name: float(f"{line[name]:.6g}") for name in names}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +15,6 @@ from transferbench.settings import Settings
 
 if TYPE_CHECKING:
     from transferbench.evidence.boards import Board
-    from transferbench.evidence.frame import Cell
 
 #: Tasks that are listed: those where the model loses most.
 LISTED = 5
@@ -98,8 +96,12 @@ def command(
         f"W / T / L (won / tied / lost) counts the tasks on which a method is ahead of "
         f"{base.spec.board}, within half a point of it, or behind."
     )
-    echo("▶ marks your model. ◆ means that no faster method has a smaller regret.")
-    if len(lost := _largest_losses(board, cells, name)) > 1:
+    echo("▶ marks your model. ★ means that no faster method has a smaller regret.")
+    echo(
+        f"Seconds are of the machine that made a run. If the runs of {base.name} are of another "
+        "machine, do not compare their seconds with yours; --rerun all makes them again here."
+    )
+    if len(lost := _largest_losses(board, name)) > 1:
         echo(f"\n{name} loses most on:")
         echo_table(lost)
     echo(f"\nThe board with its legend: {settings.results / boards.FOLDER / folder}.md")
@@ -109,30 +111,18 @@ def command(
     return code
 
 
-def _largest_losses(board: Board, cells: Sequence[Cell], name: str) -> list[list[str]]:
+def _largest_losses(board: Board, name: str) -> list[list[str]]:
     """Return a table of the tasks on which a method is farthest behind the best, with its heads."""
-    from transferbench.measures import LOWER_IS_BETTER
-
-    spec = board.experiment.spec
-    ranked = {*board.standings["method"]}
-    by_row: dict[str, dict[str, float]] = {}
-    for cell in cells:
-        shown = cell.column in ranked and cell.metric == spec.metric
-        if shown and not spec.rows[cell.row].reading_of and cell.mean == cell.mean:
-            by_row.setdefault(cell.row, {})[cell.column] = cell.mean
-    sign = -1 if spec.metric in LOWER_IS_BETTER else 1
-    losses = []
-    for row, values in by_row.items():
-        if name in values:
-            best = max(values, key=lambda method: sign * values[method])
-            losses.append((sign * (values[best] - values[name]), row, best, values))
-    losses.sort(key=lambda loss: -loss[0])
-    text = spec.value_unit.text
+    done = board.values.dropna(subset="better")
+    best = done.loc[done.groupby("task")["better"].idxmax()].set_index("task")
+    lost = done[(done["column"] == name) & (done["regret"] > 0)]
+    lost = lost.sort_values("regret", ascending=False, kind="stable")[:LISTED]
+    lost = lost.join(best[["column", "value"]], on="task", rsuffix="_best")
+    text = board.experiment.spec.value_unit.text
     return [
         ["task", "yours", "best", "of", "behind by"],
         *(
-            [row, text(values[name]), text(values[best]), best, text(behind)]
-            for behind, row, best, values in losses[:LISTED]
-            if behind > 0
+            [one.task, text(one.value), text(one.value_best), one.column_best, text(one.regret)]
+            for one in lost.itertuples()
         ),
     ]

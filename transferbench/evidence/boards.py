@@ -1,33 +1,25 @@
 """Boards: rankings of the methods on a suite of tasks.
 
 A suite is an experiment with the key `board`, or one that extends it. Corpora are its groups of
-rows, or without groups the datasets of the tasks. They weigh equally, and every interval is the 95
-per cent bootstrap interval of the mean over corpora: it shows how the order depends on the choice
-of corpora, not on seeds or documents. Fewer than three corpora have none.
+rows, or without groups the datasets of the tasks; see `groups`. Fewer than three of them have no
+interval.
 """
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from statistics import fmean
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from transferbench import experiments
-from transferbench.evidence import pictures
-from transferbench.evidence.frame import Cell, table_columns, to_frame
+from transferbench.evidence import groups
+from transferbench.evidence.frame import Cell
 from transferbench.evidence.page import Page, Picture, Table, TableRow, Value, words
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import MATTERS
-from transferbench.measures import LOWER_IS_BETTER, significant
-from transferbench.stats import bootstrap_interval
+from transferbench.measures import significant
 
 FOLDER = experiments.BOARDS
-#: Status of a run that has not been performed.
-NOT_TRIED = {"missing", "unavailable"}
 
 
 @dataclass(frozen=True)
@@ -35,13 +27,15 @@ class Board:
     """The methods of a suite, ranked."""
 
     experiment: Experiment
-    #: A line for each method that was tried, the best average rank first. Values are in the table's
+    #: The lines of `groups.values` that are ranked, with these columns more.
+    #: - better: the value, or less it if lower is better.
+    #: - regret: difference of the best value on the task from that of the method.
+    #: - rank: 1 is best. Equal values share their rank, and a method that did not finish is last.
+    values: pd.DataFrame
+    #: A line for each method that was tried, the best mean rank first. Values are in the table's
     #: unit, NaN for a method without a finished run. The columns are
     #: - method, model: label and model of the column of the experiment.
-    #: - rank: mean of the ranks on the tasks, 1 is best. Equal values share their rank, and a
-    #:   method that did not finish is last.
-    #: - mean: mean of the values.
-    #: - regret: mean difference of the best value on a task from that of the method.
+    #: - rank, mean, regret: means of the ranks, values and regrets.
     #: - worst, worst_row: the largest regret, and its row.
     #: - wins, ties, losses: numbers of rows on which the method is ahead of the reference, closer
     #:   than half a point to it, or behind.
@@ -64,89 +58,63 @@ def from_cells(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     # labelled documents of the target, and added columns with other data of a task than the suite's
     # are left out.
     spec = experiment.spec
-    rows = [
-        name
-        for name, row in spec.rows.items()
-        if experiment.metric(name) == spec.metric and not row.reading_of
-    ]
-    columns = {
-        label: spec.columns[name]
-        for label, name, choose in table_columns(experiment)
-        if choose in ("", "explained")
-        and not spec.columns[name].reading_of
-        and not spec.columns[name].options.get("labelled")
-    }
+    frame = groups.values(experiment, cells)
+    frame = frame[(frame["metric"] == spec.metric) & ~frame["reading"] & (frame["labels"] == 0)]
+    frame = frame[frame["choose"].isin(["", "explained"])]
+    corpora = frame.drop_duplicates("task")["corpus"].value_counts(sort=False).to_dict()
     added = spec.columns.keys() - experiment.suite_columns if spec.extends else set()
-    left_out = {
-        cell.column
-        for cell in cells
-        if cell.column in added and any(r.status == "outdated" for r in cell.records)
-    }
-    cells = [cell for cell in cells if cell.column in columns.keys() - left_out]
-    shown = to_frame(cells)
-    done = [[r.seconds for r in cell.records if r.done and r.seconds is not None] for cell in cells]
-    shown["seconds"] = [fmean(times or [math.nan]) for times in done]
-    values, seconds = (
-        shown.pivot(index="row", columns="column", values=name).reindex(rows)
-        for name in ("mean", "seconds")
+    left_out = sorted(added & {*frame["column"][frame["outdated"]]})
+    tried = {*frame["column"][frame["tried"]]}
+    frame = frame[frame["column"].isin(tried - {*left_out})]
+    frame = groups.with_regret(frame.sort_values("corpus", kind="stable"), tried)
+    by_task = frame.groupby("task")
+    frame["rank"] = by_task["better"].rank(ascending=False, na_option="bottom")
+    reference = frame[frame["column"] == spec.board].set_index("task")["better"]
+    frame["ahead"] = (frame["better"] - frame["task"].map(reference)).round(9)
+    standings = _standings(frame, MATTERS * spec.scale_max)
+    return Board(experiment, frame, standings, corpora, added, left_out)
+
+
+def _standings(frame: pd.DataFrame, matters: float) -> pd.DataFrame:
+    """Return `Board.standings`."""
+    rank, regret = (
+        groups.over_corpora(frame, ["column"], of).set_index("column") for of in ("rank", "regret")
     )
-    tried = {cell.column for cell in cells if {r.status for r in cell.records} - NOT_TRIED}
-    values = values.drop(columns=[method for method in values if method not in tried])
-    better = values * (-1 if spec.metric in LOWER_IS_BETTER else 1)
-    corpus = pd.Series({row: experiment.corpus(row) for row in rows})
-    regrets = better.rsub(better.max(axis=1), axis=0)
-    ahead = better.sub(better.get(spec.board, math.nan), axis=0).round(9)
-    matters = MATTERS * spec.scale_max
-    rank = better.rank(axis=1, ascending=False, na_option="bottom").groupby(corpus).mean()
-    regret = regrets.groupby(corpus).mean()
-    standings = pd.DataFrame(
-        {
-            "model": {method: columns[method].model for method in values},
-            "rank": rank.mean(),
-            **rank.apply(bootstrap_interval).T.add_prefix("rank_"),
-            "mean": values.groupby(corpus).mean().mean(),
-            "regret": regret.mean(),
-            **regret.apply(bootstrap_interval).T.add_prefix("regret_"),
-            "worst": regrets.max(),
-            "worst_row": regrets.dropna(axis=1, how="all").idxmax(),
-            "wins": (ahead >= matters).sum(),
-            "ties": (ahead.abs() < matters).sum(),
-            "losses": (ahead <= -matters).sum(),
-            "seconds": np.exp(np.log(seconds[values.columns]).mean()),
-        }
-    )
-    complete = values.dropna(how="all").notna().all()
-    costs = standings[["seconds", "regret"]].where(complete).to_numpy()
+    methods = frame.groupby("column")
+    table = methods[["model"]].first()
+    ends = ["mean", "low", "high"]
+    table[["rank", "rank_low", "rank_high"]] = rank[ends]
+    table["mean"] = frame.groupby(["column", "corpus"])["value"].mean().groupby("column").mean()
+    names = ["regret", "regret_low", "regret_high", "worst", "worst_row"]
+    table[names] = regret[[*ends, "worst", "worst_row"]]
+    table["wins"] = methods["ahead"].agg(lambda ahead: (ahead >= matters).sum())
+    table["ties"] = methods["ahead"].agg(lambda ahead: (ahead.abs() < matters).sum())
+    table["losses"] = methods["ahead"].agg(lambda ahead: (ahead <= -matters).sum())
+    table["seconds"] = np.exp(np.log(frame["seconds"]).groupby(frame["column"]).mean())
+    rows = methods["value"].count()
+    complete = rows == frame.dropna(subset="value")["task"].nunique()
+    costs = table[["seconds", "regret"]].where(complete).to_numpy(float)
     dominated = [((costs <= one).all(axis=1) & (costs < one).any(axis=1)).any() for one in costs]
-    standings = standings.assign(
-        front=~(np.array(dominated, bool) | np.isnan(costs).any(axis=1)), rows=values.count()
-    )
-    standings = standings.sort_values(["rank", "regret"], kind="stable")
-    table = standings.rename_axis("method").reset_index()
-    return Board(experiment, table, dict(corpus.value_counts(sort=False)), added, sorted(left_out))
+    table["front"] = ~(np.array(dominated, bool) | np.isnan(costs).any(axis=1))
+    table["rows"] = rows
+    table = table.sort_values(["rank", "regret"], kind="stable")
+    return table.rename_axis("method").reset_index()
 
 
 def standings_table(board: Board) -> Table:
     """Return the standings, a row for each method; those that the experiment adds have a mark."""
-    unit = board.experiment.spec.value_unit
-
-    def cell(value: float, text: Callable[[float], str]) -> Value:
-        return Value(text(value) or "–")
-
-    def between(low: Any, high: Any, text: Callable[[float], str]) -> Value:
-        return Value("" if math.isnan(low) else f"[{text(low)}, {text(high)}]")
-
+    unit, one_digit = board.experiment.spec.value_unit.text, "{:.1f}".format
     rows: list[TableRow] = [
         [
             f"{'▶ ' if one.method in board.added else ''}{one.method}{' ★' if one.front else ''}",
-            cell(one.rank, "{:.1f}".format),
-            between(one.rank_low, one.rank_high, "{:.1f}".format),
-            cell(one.regret, unit.text),
-            between(one.regret_low, one.regret_high, unit.text),
-            cell(one.worst, unit.text),
-            cell(one.mean, unit.text),
+            one_digit(one.rank),
+            Value(groups.interval(one.rank_low, one.rank_high, one_digit)),
+            unit(one.regret) or "–",
+            Value(groups.interval(one.regret_low, one.regret_high, unit)),
+            unit(one.worst) or "–",
+            unit(one.mean) or "–",
             f"{one.wins} / {one.ties} / {one.losses}",
-            cell(one.seconds, significant),
+            significant(one.seconds) or "–",
             f"{one.rows}",
         ]
         for one in board.standings.itertuples()
@@ -167,12 +135,3 @@ def page(board: Board) -> Page:
     if board.left_out:
         legend += f" Not ranked, as runs are of other data or code: {', '.join(board.left_out)}."
     return Page(experiment.name, "board", [suite, picture, standings_table(board), legend])
-
-
-def draw(board: Board, folder: Path) -> Path:
-    """Draw the regrets with their intervals, and the seconds, of each method, as NAME.svg."""
-    path = folder / f"{board.experiment.name}.svg"
-    has_intervals = len(board.corpora) > 2
-    return pictures.draw_board(
-        board.experiment, board.standings, board.added, path, has_intervals=has_intervals
-    )

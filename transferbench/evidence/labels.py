@@ -6,18 +6,18 @@ columns. The method of `Schema.by_labels` is compared with every other. Labelled
 scored.
 """
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from statistics import fmean
-from typing import Any
+import math
+from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from transferbench.errors import UserError
-from transferbench.evidence import pictures
+from transferbench.evidence import groups
 from transferbench.evidence.frame import Cell
+from transferbench.evidence.page import Block, Page, Picture, Table, words
 from transferbench.experiments.experiment import Experiment
-from transferbench.stats import accuracy_interval, bootstrap_interval
+from transferbench.stats import accuracy_interval
 
 #: The picture, in the folder of the experiment.
 PICTURE = "labels.svg"
@@ -38,160 +38,88 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     #   say so.
     # - covered: share of the draws whose 95 per cent interval contains the accuracy.
     # Raises UserError: if a run was scored on several targets: a task draws a sample of each.
+    several = [r.task for cell in cells for r in cell.records if len(r.metrics) > 1]
+    if several:
+        raise UserError(f"{several[0]} has several targets; by_labels expects one.")
+    frame = groups.finished(groups.values(experiment, cells), "task", "labels")
+    intervals = [
+        accuracy_interval(int(right), m, rest) if right == right else (math.nan, math.nan)
+        for right, m, rest in frame[["held_out_right", "labels", "scored"]].itertuples(index=False)
+    ]
+    low, high = 100 * np.array(intervals).reshape(-1, 2).T
+    accuracy = frame["value"] * (100 / experiment.spec.scale_max)
+    expected = 100 * frame["held_out_right"] / frame["labels"]
+    covered = ((low <= accuracy) & (accuracy <= high)).where(expected.notna())
+    lines = frame.assign(accuracy=accuracy, expected=expected, covered=covered.astype(float))
+    of_draws = lines.groupby(
+        ["task", "corpus", *experiment.spec.variants, "labels", "method"], sort=False
+    )
+    table = of_draws[NUMBERS].mean().map(lambda value: float(f"{value:.4g}"))
+    table.insert(0, "draws", of_draws.size())
+    return table.reset_index()
+
+
+def advantages(experiment: Experiment, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines of the rivals with labels, and how far the judged method is `above` them."""
+    keys, lines = ["task", "labels"], table[table["labels"] > 0]
+    is_judged = lines["method"] == experiment.spec.by_labels
+    judged = lines[is_judged].set_index(keys)["accuracy"].rename("judged")
+    lines = groups.in_order(lines[~is_judged], "method").join(judged, on=keys)
+    return lines.assign(above=lines["judged"] - lines["accuracy"])
+
+
+def curves(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the points of a picture of the accuracy over the number of labels."""
+    # Returns: See `groups.over_corpora`. All points are of the same tasks: those with every number
+    # of labels.
+    numbers = table.groupby("task")["labels"].transform("nunique")
+    full = groups.in_order(table[numbers == table["labels"].nunique()], "method")
+    return _over_corpora(full, ["method", "labels"], "accuracy")
+
+
+def page(experiment: Experiment, table: pd.DataFrame, points: pd.DataFrame) -> Page:
+    """Return the page of the accuracies of `summary` and of the points of `curves`."""
     spec = experiment.spec
-    methods = _methods(experiment)
-    runs: dict[tuple[str, int, str], list[dict[str, float]]] = {}
-    for cell in cells:
-        m, method = methods[cell.column]
-        for record in cell.records:
-            if len(record.right) > 1:
-                raise UserError(f"{record.task} has several targets; by_labels expects one.")
-            for right in record.correct().values():
-                line = {"accuracy": 100 * float(right.mean())}
-                of_sample = record.diagnostics.get("held_out_right")
-                if m and of_sample is not None:
-                    low, high = accuracy_interval(int(of_sample), m, len(right))
-                    line["expected"] = 100 * of_sample / m
-                    line["covered"] = float(100 * low <= line["accuracy"] <= 100 * high)
-                runs.setdefault((cell.row, m, method), []).append(line)
-    lines: list[dict[str, Any]] = []
-    for row in spec.rows:
-        where = {"task": row, "corpus": experiment.corpus(row), **spec.rows[row].variant}
-        for m in numbers(experiment):
-            of_number = {name: number for number, name in methods.values() if number == m}
-            found = {name: runs.get((row, m, name), []) for name in of_number}
-            planned = [1 for number, _ in methods.values() if number == m]
-            if sum(map(len, found.values())) < len(planned):
-                continue
-            for name, of_draws in found.items():
-                means = {key: fmean(draw[key] for draw in of_draws) for key in of_draws[0]}
-                lines.append(where | {"labels": m, "method": name, "draws": len(of_draws)} | means)
-    columns = ["task", "corpus", *spec.variants, "labels", "method", "draws", *NUMBERS]
-    table = pd.DataFrame(lines, columns=columns)
-    table[NUMBERS] = table[NUMBERS].map(lambda value: float(f"{value:.4g}"))
-    return table
-
-
-def _methods(experiment: Experiment) -> dict[str, tuple[int, str]]:
-    """Return the number of labelled documents and the name of the method, by column."""
-    methods = {}
-    for name, column in experiment.spec.columns.items():
-        m = int(str(column.options.get("labelled", 0)))
-        methods[name] = m, name.rsplit(", ", 2)[0] if m else name
-    return methods
-
-
-def numbers(experiment: Experiment) -> list[int]:
-    """Return the numbers of labelled documents, ascending."""
-    return sorted({m for m, _ in _methods(experiment).values()})
-
-
-def rivals(experiment: Experiment) -> list[str]:
-    """Return the other methods with labels, in their order."""
-    named = dict.fromkeys(name for m, name in _methods(experiment).values() if m)
-    return [name for name in named if name != experiment.spec.by_labels]
-
-
-def differences(experiment: Experiment, table: pd.DataFrame, m: int, rival: str) -> pd.DataFrame:
-    """Return task, corpus, variants and the `difference` of the judged method to a rival."""
-    keys = ["task", "corpus", *experiment.spec.variants]
-    part = table[table["labels"] == m]
-    pairs = part.pivot(index=keys, columns="method", values="accuracy").reset_index()
-    judged = experiment.spec.by_labels
-    if not {judged, rival} <= {*pairs}:
-        return pd.DataFrame(columns=[*keys, "difference"])
-    return pairs[keys].assign(difference=pairs[judged] - pairs[rival])
-
-
-def accuracies(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[str]]:
-    """Yield the heads of a table, then a row for each method: the accuracy by number of labels."""
-    by_number = {m: table[table["labels"] == m] for m in numbers(experiment)}
-    yield ["method", *(f"{_count(m)} ({p['task'].nunique()} tasks)" for m, p in by_number.items())]
-    for method in dict.fromkeys(table["method"]):
-        cells = []
-        for part in by_number.values():
-            of_method = part[part["method"] == method]
-            cells.append(_mean(of_method, "accuracy") if len(of_method) else "–")
-        yield [method, *cells]
-
-
-def advantages(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[str]]:
-    """Yield the heads of a table, then for each rival the judged method's accuracy above it."""
-    # Each cell has the mean over the corpora, its interval, and the least value of a task.
-    sizes = [m for m in numbers(experiment) if m]
-    yield [f"{experiment.spec.by_labels} less", *map(_count, sizes)]
-    for rival in rivals(experiment):
-        yield [
-            rival,
-            *(_difference(differences(experiment, table, m, rival)) for m in sizes),
-        ]
-
-
-def parts(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[str]]:
-    """Yield the heads of a table, then a row for each combination of variants and each corpus."""
-    # Cells are as in `advantages`, of the first rival.
-    sizes = [m for m in numbers(experiment) if m]
-    yield ["tasks", *map(_count, sizes)]
-    by_number = [differences(experiment, table, m, rivals(experiment)[0]) for m in sizes]
-    axes = list(experiment.spec.variants)
-    for keys in (axes, ["corpus"]):
-        seen = dict.fromkeys(
-            tuple(values) for each in by_number for values in each[keys].to_numpy().tolist()
+    picture = Picture(PICTURE, "Accuracy over the number of labelled documents, for each method")
+    blocks: list[Block] = [words("labels", spec)]
+    blocks += [picture, words("label_picture", points)] if len(points) else []
+    blocks.append(_grid("Accuracy", groups.in_order(table, "method"), "method", "accuracy"))
+    above = advantages(experiment, table)
+    if len(above):
+        less, rival = f"{spec.by_labels} less", above["method"].iloc[0]
+        rivals = above.rename(columns={"method": less})
+        blocks += [words("advantages", spec), _grid("Advantage", rivals, less, "above")]
+        first = above[above["method"] == rival]
+        first = groups.in_order(
+            first.assign(kind=groups.variants_text(spec.variants, first)), "kind"
         )
-        for values in seen:
-            texts = zip(keys, values, strict=True)
-            name = ", ".join(f"{v} documents" if axis == "documents" else v for axis, v in texts)
-            cells = [each[(each[keys] == list(values)).all(axis=1)] for each in by_number]
-            yield [name or "all", *map(_difference, cells)]
+        blocks.append(words("parts", rival))
+        blocks += [_grid(f"Advantage by {key}", first, key, "above") for key in ("kind", "corpus")]
+    judged = table[table["method"] == spec.by_labels].dropna(subset="expected")
+    judged = judged.assign(above=judged["expected"] - judged["accuracy"])
+    means = judged.groupby("labels")[["above", "covered"]].mean()
+    rows = [
+        ["expected less true accuracy, in points", *map("{:+.1f}".format, means["above"])],
+        [
+            "its 95 % interval contains the accuracy",
+            *(f"{100 * share:.0f} %" for share in means["covered"]),
+        ],
+    ]
+    heads = ["accuracy to expect", *map(_count, means.index)]
+    blocks += [words("reliability"), Table("Accuracy to expect", heads, rows)]
+    title = "methods that train on a labelled sample of the target"
+    return Page(experiment.name, title, blocks, {"All numbers": "labels.csv"})
 
 
-def _difference(lines: pd.DataFrame) -> str:
-    """Return the mean difference over the corpora, its interval, the least, and the tasks."""
-    if lines.empty:
-        return "–"
-    mean = _mean(lines, "difference", "+")
-    return f"{mean} / {lines['difference'].min():+.1f} ({len(lines)})"
+def _grid(title: str, lines: pd.DataFrame, rows: str, of: str) -> Table:
+    means = _over_corpora(lines, ["labels", rows], of)
+    text = "{:+.1f}" if of == "above" else "{:.1f}"
+    return groups.grid(f"{title} by labels", means, rows, "labels", text.format, _count)
 
 
-def _mean(lines: pd.DataFrame, column: str, sign: str = "") -> str:
-    """Return the mean of a column over the corpora, and its interval."""
-    means = lines.groupby("corpus")[column].mean()
-    low, high = bootstrap_interval(means)
-    ends = "" if pd.isna(low) else f" [{low:.1f}, {high:.1f}]"
-    return f"{means.mean():{sign}.1f}{ends}"
-
-
-def reliability(experiment: Experiment, table: pd.DataFrame) -> Iterator[list[str]]:
-    """Yield the heads of a table by number of labels, then how true the expected accuracy is."""
-    judged = table[(table["method"] == experiment.spec.by_labels) & (table["labels"] > 0)]
-    groups = dict(tuple(judged.groupby("labels")))
-    yield ["accuracy to expect", *map(_count, groups)]
-    above = [(part["expected"] - part["accuracy"]).mean() for part in groups.values()]
-    yield ["expected less true accuracy, in points", *(f"{value:+.1f}" for value in above)]
-    covered = [100 * part["covered"].mean() for part in groups.values()]
-    yield ["its 95 % interval contains the accuracy", *(f"{value:.0f} %" for value in covered)]
+def _over_corpora(lines: pd.DataFrame, by: list[str], of: str) -> pd.DataFrame:
+    return groups.over_corpora(lines.sort_values("corpus", kind="stable"), by, of, "idxmin")
 
 
 def _count(m: int) -> str:
     return f"{m} labels" if m else "without labels"
-
-
-def curves(experiment: Experiment, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the points of a picture of the accuracy over the number of labels."""
-    # Returns: Columns method, labels, mean, low and high (the 95 per cent interval over the
-    # corpora), and tasks. All points are of the same tasks: those with every number of labels.
-    of_task = table.groupby("task")["labels"].nunique()
-    full = of_task.index[of_task == len(numbers(experiment))]
-    lines = []
-    for (method, m), part in table[table["task"].isin(full)].groupby(
-        ["method", "labels"], sort=False
-    ):
-        means = part.groupby("corpus")["accuracy"].mean()
-        low, high = bootstrap_interval(means)
-        lines.append([method, m, means.mean(), low, high, len(full)])
-    return pd.DataFrame(lines, columns=["method", "labels", "mean", "low", "high", "tasks"])
-
-
-def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> list[Path]:
-    """Draw PICTURE, the accuracy over the number of labels."""
-    return pictures.draw_labels(experiment, points, folder / PICTURE)

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os.path import normpath
@@ -27,8 +27,6 @@ from transferbench.evidence.page import (
     Picture,
     Section,
     Table,
-    TableRow,
-    Value,
     latex,
     markdown,
     words,
@@ -122,7 +120,7 @@ class Evidence:
         """Points of the picture of an experiment with the key `by_labels`."""
         from transferbench.evidence import labels
 
-        return labels.curves(self.experiment, self.by_labels)
+        return labels.curves(self.by_labels)
 
     @property
     def compared_cells(self) -> list[Cell]:
@@ -151,9 +149,13 @@ class Evidence:
         if self.board:
             pages[f"../{boards.FOLDER}/{self.experiment.name}"] = boards.page(self.board)
         if self.experiment.spec.regret:
-            pages["regret"] = self._regret()
+            from transferbench.evidence import regret
+
+            pages["regret"] = regret.page(self.experiment, self.regrets, self.cells)
         if self.experiment.spec.by_labels:
-            pages["labels"] = self._labels()
+            from transferbench.evidence import labels
+
+            pages["labels"] = labels.page(self.experiment, self.by_labels, self.label_curves)
         return pages | ({"claims": self._claims()} if self.results else {})
 
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -194,14 +196,25 @@ class Evidence:
         """Write the pictures of the pages to the folder of the runs."""
         paths = []
         if self.board:
-            paths.append(boards.draw(self.board, folder.parent / boards.FOLDER))
+            path = folder.parent / boards.FOLDER / f"{self.experiment.name}.svg"
+            paths.append(
+                pictures.draw_board(
+                    self.experiment,
+                    self.board.standings,
+                    self.board.added,
+                    path,
+                    has_intervals=len(self.board.corpora) > 2,
+                )
+            )
         if self.experiment.spec.figure:
             paths.append(figures.draw(self.experiment, self.points, folder))
         if self.experiment.spec.by_labels:
             from transferbench.evidence import labels
 
-            paths += labels.draw(self.experiment, self.label_curves, folder)
-        return paths + pictures.draw(self.experiment, self.compared, folder)
+            path = folder / labels.PICTURE
+            paths += pictures.draw_labels(self.experiment, self.label_curves, path)
+        paths += pictures.draw(self.experiment, self.compared, folder)
+        return paths
 
     def _table(self) -> Page:
         spec, compared = self.experiment.spec, self.experiment.compared
@@ -230,7 +243,7 @@ class Evidence:
         pairs = f"Ours beside the printed number, a panel for each method: {counts}"
         return [
             Picture(pictures.DIFFERENCES, differences),
-            words("differences", self.experiment.spec),
+            words("differences", self.experiment.spec, set(self.compared["verdict"])),
             Section("Both numbers side by side", [Picture(pictures.PAIRS, pairs)], folded=True),
         ]
 
@@ -271,68 +284,6 @@ class Evidence:
             blocks += [Table(f"Comparisons: {claim.says}", claims.HEADER, lines)] if lines else []
             sections.append(Section(claim.says, blocks, result.outcome, claim.origin))
         return Page(name, "claims and what our runs show", sections, links)
-
-    def _regret(self) -> Page:
-        from transferbench.evidence import regret
-
-        blocks: list[Block] = [words("regret", self.experiment.spec)]
-        for title, heads, lines in regret.grids(self.experiment, self.regrets):
-            rows: list[TableRow] = [[label, *map(_regret_cell, line)] for label, line in lines]
-            table = Table(f"{self.experiment.name}: regret {title}", ["strategy", *heads], rows)
-            blocks.append(Section(title, [table]) if title else table)
-        rows = []
-        for warning, (with_it, without) in regret.by_warning(self.experiment, self.cells):
-            counts = [f"{line['tasks']}" if line else "0" for line in (with_it, without)]
-            cells = [_regret_cell(with_it), _regret_cell(without)]
-            rows.append([warning, counts[0], cells[0], counts[1], cells[1]])
-        heads = ["warning", "tasks with it", "regret", "tasks without", "regret"]
-        what = words("warnings", self.experiment.spec)
-        warned = Table(f"{self.experiment.name}: regret by warning", heads, rows)
-        blocks.append(Section("Regret with and without each warning", [what, warned]))
-        title = "choosing a method without labels of the target"
-        links = {"All numbers, also on each corpus": "regret.csv"}
-        return Page(self.experiment.name, title, blocks, links)
-
-    def _labels(self) -> Page:
-        from transferbench.evidence import labels
-
-        experiment, table = self.experiment, self.by_labels
-
-        def rows_of(title: str, rows: Iterator[list[str]]) -> Table:
-            heads, *lines = rows
-            return Table(title, heads, lines)
-
-        first_rival = labels.rivals(experiment)[0]
-        blocks: list[Block] = [
-            words("labels", experiment.spec),
-            *self._label_picture(),
-            rows_of("Accuracy by labels", labels.accuracies(experiment, table)),
-            words("advantages", experiment.spec),
-            rows_of("Advantage by labels", labels.advantages(experiment, table)),
-            words("parts", experiment.spec, first_rival),
-            rows_of("Advantage by kind of task", labels.parts(experiment, table)),
-            words("reliability"),
-            rows_of("Accuracy to expect", labels.reliability(experiment, table)),
-        ]
-        title = "methods that train on a labelled sample of the target"
-        return Page(experiment.name, title, blocks, {"All numbers": "labels.csv"})
-
-    def _label_picture(self) -> list[Block]:
-        if self.label_curves.empty:
-            return []
-        from transferbench.evidence import labels
-
-        about = "Accuracy over the number of labelled documents, for each method"
-        return [Picture(labels.PICTURE, about), words("label_picture", self.label_curves)]
-
-
-def _regret_cell(line: Mapping[str, Any] | None) -> Value:
-    """Return mean, interval and worst value of a line of `regret.summary`."""
-    if line is None:
-        return Value()
-    mean, low, high, worst = (decimals(line[n], 2) for n in ("mean", "low", "high", "worst"))
-    interval = f"[{low}, {high}] " if low else ""
-    return Value(mean, f"{interval}/ {worst}")
 
 
 def methods(experiment: Experiment) -> list[str]:

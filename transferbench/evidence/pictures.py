@@ -295,7 +295,7 @@ def draw_board(
             width_ratios=(3, 2),
         )  # fmt: skip
         for mark in (ADDED, FRONT, OTHER):
-            part = lines[[each is mark for each in marks]]
+            part = lines.loc[[each is mark for each in marks]]
             size = 8 if mark is FRONT else 5
             draw_points(left, part.assign(x=part["regret"]), mark, across=True, markersize=size)
             seconds = part.drop(columns=["low", "high"]).assign(x=part["seconds"])

@@ -17,21 +17,21 @@ PAPERS = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "MTC", "himls": "Hi
 def comparisons(row: dict[str, Any]) -> list[dict[str, str]]:
     """Return a comparison for each figure of a printed row."""
     # `row`: Row of the YAML file; its task and domain must exist.
-    # Returns: The verdict is equal, differs, rough (not judged) or unknown (here).
+    # Returns: The comparison is equal, differs, rough (not judged) or unknown (here).
     task = row.get("task", "")
     ours = task_statistics(task, row.get("domain"), row.get("class")) if task else {}
     ours |= row.get("measured", {})
     compared = []
     for name, printed in row["printed"].items():
         value = ours.get(name, "")
-        comparison = {key: row[key] for key in ("paper", "place", "row")} | {
+        line = {key: row[key] for key in ("paper", "place", "row")} | {
             "statistic": name,
             "printed": printed,
             "ours": f"{value:#.4g}" if isinstance(value, float) else str(value),
-            "verdict": judge(printed, value) if name in ours else "unknown",
+            "comparison": judge(printed, value) if name in ours else "unknown",
             "task": task,
         }
-        compared.append(comparison)
+        compared.append(line)
     return compared
 
 
@@ -59,7 +59,7 @@ def task_statistics(
 
 
 def judge(printed: str, ours: float | str) -> str:
-    """Return the verdict on our figure, which is rounded to the decimals of the printed one."""
+    """Return how our figure compares, which is rounded to the decimals of the printed one."""
     if isinstance(ours, float | int) and printed[0].isalpha():
         return "rough"
     decimals = len(printed.partition(".")[2])
@@ -71,12 +71,11 @@ def render() -> dict[str, str]:
     """Return table.csv and table.md by name."""
     path = settings.experiments_dir() / "statistics" / f"{pages.STATISTICS}.yaml"
     content = strict_yaml.load(path)[0]
-    compared = [comparison for row in content["rows"] for comparison in comparisons(row)]
-    counts = Counter(comparison["verdict"] for comparison in compared)
-    blocks: list[Block] = [words("statistics", counts)]
-    heads = ["place", "row", "statistic", "printed", "ours", "verdict"]
+    compared = pd.DataFrame([line for row in content["rows"] for line in comparisons(row)])
+    blocks: list[Block] = [words("statistics", Counter(compared["comparison"]))]
+    heads = ["place", "row", "statistic", "printed", "ours", "comparison"]
     for paper, title in PAPERS.items():
-        rows = [[line[head] for head in heads] for line in compared if line["paper"] == paper]
+        rows = compared.loc[compared["paper"] == paper, heads].to_numpy().tolist()
         notes = [
             f"{row['row']}: {row['note']}"
             for row in content["rows"]
@@ -84,4 +83,4 @@ def render() -> dict[str, str]:
         ]
         blocks.append(Section(title, [Table(title, heads, rows), notes]))
     page = Page(pages.STATISTICS, content["title"], blocks, {"All numbers": "table.csv"})
-    return {"table.csv": pages.to_csv(pd.DataFrame(compared)), "table.md": markdown(page)}
+    return {"table.csv": pages.to_csv(compared), "table.md": markdown(page)}

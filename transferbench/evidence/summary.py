@@ -87,7 +87,12 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
     counts = [_counts(one) for one in written]
     of_kinds = totals.by_kind(lines, once=False)
     rows = [[one.label, *map(str, one.counts)] for one in of_kinds]
-    twice = [words("twice"), Table("Every printed number", ["numbers of", *DECIDED], rows)]
+    twice: list[Block] = [
+        words("twice"),
+        Table("Every printed number", ["numbers of", *DECIDED], rows),
+    ]
+    robust, as_read = _robustness(written, WRITTEN), _robustness(read, READ)
+    as_read_heads = (*DECIDED[1:], f"by the rule: {ROBUSTNESS[0]}", *ROBUSTNESS[1:])
     dropped = {one.label: one.correlation[1] for one in written[:n]}
 
     def table(label: str, heads: Sequence[str], rows: Sequence[TableRow]) -> Table:
@@ -99,11 +104,11 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
         Section("Counts", [words("counts", every), table("Counts", COUNTS, counts), *twice]),
         Section(
             "Robustness",
-            [words("robustness", dropped), table("Robustness", ROBUSTNESS, _robust(written))],
+            [words("robustness", dropped), table("Robustness", ROBUSTNESS, robust)],
         ),
         Section(
             "As we read the papers",
-            [words("declared"), table("As we read the papers", AS_READ, _as_read(read))],
+            [words("declared"), table("As we read the papers", as_read_heads, as_read)],
         ),
         Section("Counted apart", [apart], folded=True),
     ]  # fmt: skip
@@ -111,14 +116,9 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
 
 COUNTS = ("cells", "unavailable", *DECIDED, "of these undecidable", "printed twice")
 ROBUSTNESS = (
-    "same by chance (p)", "at half the tolerance", "at twice", "circular: same",
+    "same (by chance, p)", "at half the tolerance", "at twice", "circular: same",
     "without circular cells (by chance, p)", "median difference, points", "rank correlation",
     "its method leads: in print", "here", "within a tolerance",
-)  # fmt: skip
-AS_READ = (
-    *DECIDED[1:], "chosen by the rule: same (by chance, p)", "circular: same",
-    "without circular cells (by chance, p)", "median difference, points", "rank correlation",
-    "its method leads here", "within a tolerance",
 )  # fmt: skip
 
 
@@ -138,43 +138,27 @@ def _chances(every: Sequence[Totals], way: str, *, circular: bool) -> list[Chanc
     return [of_papers[one.label] for one in every]
 
 
-def _robust(every: Sequence[Totals]) -> list[TableRow]:
+def _robustness(every: Sequence[Totals], way: str) -> list[TableRow]:
     """Return what else the totals depend on, a row for each line."""
-    chances, confirmed = (_chances(every, WRITTEN, circular=c) for c in (True, False))
+    both = (_chances(every, way, circular=circular) for circular in (True, False))
     rows: list[TableRow] = []
-    for one, by_chance, not_circular in zip(every, chances, confirmed, strict=True):
+    for one, by_rule, not_circular in zip(every, *both, strict=True):
         printed, here, near, n = one.leads
-        rows.append([
-            one.label, Value(by_chance.in_brackets.strip("()")), f"{one.same_at(1 / 2)}",
-            f"{one.same_at(2)}", *_of_circular(one, not_circular),
-            *map(Value, (f"{printed} of {n}", f"{here}", f"{near}")),
-        ])  # fmt: skip
+        same, n_circular = one.circular
+        median, (correlation, _) = one.compared["points"].median(), one.correlation
+        texts = (
+            f"{by_rule.observed} {by_rule.in_brackets}",
+            *(f"{one.same_at(factor)}" for factor in (1 / 2, 2)),
+            f"{same} of {n_circular}" if n_circular else "",
+            f"{not_circular.observed} of {len(one.compared) - n_circular} "
+            f"{not_circular.in_brackets}",
+            *(f"{value:{form}}" * (not math.isnan(value))
+              for value, form in ((median, ".1f"), (correlation, ".2f"))),
+            f"{printed} of {n}", f"{here}", f"{near}",
+        )  # fmt: skip
+        counts = map(str, one.counts[1:]) if way == READ else ()
+        rows.append([one.label, *counts, *map(Value, texts)])
     return rows
-
-
-def _as_read(every: Sequence[Totals]) -> list[TableRow]:
-    """Return the totals by the readings that tables declare, a row for each line."""
-    chances, confirmed = (_chances(every, READ, circular=c) for c in (True, False))
-    rows: list[TableRow] = []
-    for one, by_chance, not_circular in zip(every, chances, confirmed, strict=True):
-        _, here, near, _ = one.leads
-        rule = Value(f"{by_chance.observed} {by_chance.in_brackets}")
-        shared = _of_circular(one, not_circular)
-        counts = map(str, one.counts[1:])
-        rows.append([one.label, *counts, rule, *shared, Value(f"{here}"), Value(f"{near}")])
-    return rows
-
-
-def _of_circular(one: Totals, not_circular: Chance) -> list[Value]:
-    """Return the cells about circular numbers, the median difference and the correlation."""
-    same, n = one.circular
-    median, (correlation, _) = one.compared["points"].median(), one.correlation
-    return [
-        Value(f"{same} of {n}" if n else ""),
-        Value(f"{not_circular.observed} of {len(one.compared) - n} {not_circular.in_brackets}"),
-        Value("" if math.isnan(median) else f"{median:.1f}"),
-        Value("" if math.isnan(correlation) else f"{correlation:.2f}"),
-    ]
 
 
 def scatters(known: Mapping[str, Evidence]) -> dict[str, pd.DataFrame]:
@@ -262,20 +246,18 @@ def closing(
     # experiment.
     named = totals.of_papers(evidences) if by_paper else {n: [e] for n, e in evidences.items()}
     lines = totals.frame(named)
-    found = {} if lines.empty else {one.label: one for one in totals.by_paper(lines)}
-    untested = ("within", "outside")
-    is_quick = not lines.empty and bool(lines["verdict"].isin(untested).any())
-    rows = [
-        ["paper" if by_paper else "experiment", *DECIDED, *(untested if is_quick else ()),
-         *(f"claims: {outcome}" for outcome in get_args(Outcome))]
-    ]  # fmt: skip
+    lines = lines[lines["way"] == WRITTEN]
+    untested = [v for v in ("within", "outside") if (lines["verdict"] == v).any()]
+    what = "paper" if by_paper else "experiment"
+    outcomes = get_args(Outcome)
+    rows = [[what, *DECIDED, *untested, *(f"claims: {outcome}" for outcome in outcomes)]]
     for label, evidence in named.items():
-        one = found.get(label) or found.get(f"{label}: data differ") or Totals(label, lines)
-        claimed = [totals.outcomes(evidence, outcome) for outcome in get_args(Outcome)]
-        if label not in one.label and not any(claimed):
-            continue
-        quick = [one.count(verdict) for verdict in untested] if is_quick else []
-        rows.append([label, *map(str, [*one.counts, *quick, *claimed])])
+        one = Totals(label, lines[lines["paper"] == label])
+        claimed = [totals.outcomes(evidence, outcome) for outcome in outcomes]
+        counts = [*one.counts, *map(one.count, untested)]
+        if len(one.lines) or any(claimed):
+            shown = map(str, counts) if counts[0] else [""] * len(counts)
+            rows.append([label, *shown, *map(str, claimed)])
     if len(rows) > 1:
         yield rows
     yield from _largest(evidences)

@@ -25,6 +25,11 @@ from transferbench.measures import LOWER_IS_BETTER
 NAMES = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "LNKMTC, LSKMTC", "himls": "HiMLS"}
 #: The two ways to compare a number, and all papers together.
 WRITTEN, READ, ALL = "written", "read", "all"
+#: Columns of `frame`.
+COLUMNS = [
+    "paper", "experiment", "row", "column", "kind", "measure", "again", "apart", "number", "way",
+    "circular", "cell", "verdict", "mean", "points",
+]  # fmt: skip
 #: Kinds of methods, in the order of the answer, and what pages call them.
 KINDS = {
     "own": "the papers' own methods",
@@ -111,10 +116,10 @@ def frame(named: Mapping[str, Sequence[Evidence]]) -> pd.DataFrame:
                     lines.append(
                         about
                         | {"way": way, "circular": number.is_circular(way), "cell": shown}
-                        | {name: getattr(shown, name) for name in ("verdict", "reason", "mean")}
+                        | {name: getattr(shown, name) for name in ("verdict", "mean")}
                         | {"points": 100 / spec.scale_max * abs(shown.difference)}
                     )
-    return pd.DataFrame(lines)
+    return pd.DataFrame(lines, columns=COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,7 @@ class Totals:
     @property
     def compared(self) -> pd.DataFrame:
         """The lines with a value of ours."""
-        return self.lines[self.lines["verdict"] != "unavailable"]
+        return self.lines[~self.lines["verdict"].isin(["", "unavailable"])]
 
     def count(self, *verdicts: str) -> int:
         """Return the number of lines with one of these verdicts."""
