@@ -1,11 +1,11 @@
-"""BibTeX of transferbench, and of the papers and the data behind experiments, tasks and models.
+"""BibTeX of transferbench and its numbers, and of papers and data behind tasks and models.
 
 Papers are entries of references.bib, found by the title of an experiment's paper, or by the name of
 a model or dataset among their keywords. Data are the original files of tasks.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,6 +13,9 @@ from transferbench import __version__, datasets, experiments, models, tasks
 from transferbench.data import fetch
 from transferbench.datasets import dataset_of
 from transferbench.errors import UserError, unknown
+from transferbench.evidence.explain import describe_cell
+from transferbench.evidence.frame import Cell
+from transferbench.evidence.page import latex_text
 from transferbench.experiments.experiment import Experiment
 
 REFERENCES = Path(__file__).with_name("references.bib")
@@ -41,6 +44,22 @@ def bibtex(name: str, results: Path) -> str:
     registries = (experiments.papers(), models.registry(), datasets.modules(), datasets.tasks())
     every_name = available.union(*registries)
     raise unknown("name", name, every_name, "See `transferbench list`.")
+
+
+def bibtex_of_number(experiment: Experiment, cell: Cell) -> str:
+    """Return the entry of a number of ours, then those of its paper, its data and transferbench."""
+    facts = describe_cell(experiment, cell)
+    page = "figure" if experiment.spec.figure else "table"
+    fields = {
+        "author": "{The transferbench developers}",
+        "title": f"{{{latex_text(facts['title'])}: {latex_text(facts['ours'])}}}",
+        "year": max(record.finished for record in cell.records)[:4],
+        "version": __version__,
+        "howpublished": latex_text(f"transferbench, results/{experiment.name}/{page}.md"),
+        "note": latex_text(f"Number {facts['number']}; its last part is the digest of its runs"),
+    }
+    digest = facts["number"].rpartition("@")[2]
+    return "\n".join([_entry(f"transferbench-{digest}", fields), bibtex_of([experiment])])
 
 
 def bibtex_of(cited: Sequence[Experiment]) -> str:
@@ -77,8 +96,12 @@ def _data_entry(dataset: str, files: list[fetch.File]) -> str:
         "note": _tex(" ".join(dict.fromkeys(file.licence for file in files))),
         "howpublished": ", ".join(f"\\url{{{a}}}" if "://" in a else _tex(a) for a in addresses),
     }
+    return _entry(f"data-{dataset}", fields)
+
+
+def _entry(key: str, fields: Mapping[str, str]) -> str:
     body = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items() if value)
-    return f"@misc{{data-{dataset},\n{body}}}\n"
+    return f"@misc{{{key},\n{body}}}\n"
 
 
 def _tex(text: str) -> str:

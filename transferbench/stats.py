@@ -2,9 +2,8 @@
 
 An experiment without units makes a statement about its own rows, as a paper's table does. A row has
 two errors: that of the random starts, from the differences by seed, and that of the scored
-documents, from the differences by document (`paired_error`), if it is known. Their variances add.
-An error that is not known is not 0: seeds that all give the same difference show no error, so s of
-them give p ≥ 2⁻ˢ, and without the error of the documents nothing is decided.
+documents, if it is known. Their variances add, and one test of the mean uses the sum
+(`one_sided_p`). Two single runs have an exact test instead. An error that is not known is not 0.
 docs/decisions/claims.md has the reasons.
 
 The mean of all rows has the same two errors: that of the rows' means by seed, and the mean of the
@@ -22,15 +21,8 @@ no run of this seed. Its column NO_SEED is for two methods that take none. `rows
 
 error
     The standard error that the choice of documents causes, NaN if it is not known.
-unseen_error, unseen_for, unseen_against
-    Of a mean over rows: what is assumed for those whose seeds show no error, see `average`.
 exact_for, exact_against
-    Exact p over the documents, for the claim and against it; NaN if only the error is known.
-documents
-    Number of scored documents, NaN if it is not known or if costs are compared.
-least_error
-    Of measures without a known error of the documents, what one document can change; else 0. It
-    adds to the error over the seeds, which may be equal by chance.
+    Exact p over the documents, for the claim and against it; NaN if there is no exact test.
 identical
     True if the two methods have the same values on every row of the experiment.
 n_pairs
@@ -42,7 +34,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -70,50 +62,31 @@ Extent = Literal["every", "most", "some", "average"]
 CONTRARY: dict[Extent, Extent] = {
     "every": "some", "most": "most", "some": "every", "average": "average"
 }  # fmt: skip
+#: Why the test of a row can decide nothing.
+IDENTICAL, SMALL = "Identical columns", "No difference that matters"
+ONE_RUN = "No error is known for a single run"
+EQUAL = "All seeds give the same difference, so no error is known"
+FEW = "Fewer than five equal seeds decide nothing"
 
 
-def one_sided_p(
-    mean: Any,
-    spread: Any,
-    n: Any,
-    has_seeds: Any,
-    error: Any,
-    exact: Any = math.nan,
-    documents: Any = math.nan,
-) -> tuple[Any, Any, Any]:
-    """Return the one-sided p of means above 0: the one that decides, over seeds, over documents."""
-    # Over the seeds it is a paired t-test, over the documents an exact or else a normal test. If
-    # both errors are known, a third test has the sum of both variances and Welch's degrees of
-    # freedom: with errors of one size, each of the two tests alone could hold for 1 in 10 untrue
-    # claims at the level of 5 per cent. Several seeds that show no spread have the sign test, p =
-    # 2⁻ⁿ: a method that ends in one of two solutions gives equal seeds as often. The largest p
-    # decides; it is 1 if neither error is known. With k documents it is at least 2⁻ᵏ, as over
-    # units. Arguments and values are arrays of one shape, or numbers.
-    # `mean`, `spread`, `n`: Mean of the differences by seed, its standard error, NaN if it is not
-    # known, and the number of seeds.
-    # `has_seeds`: False if neither method takes a seed; the p over the seeds is then NaN. With a
-    # single seed it is 1.
-    # `error`: Standard error that the choice of documents causes; NaN if it is not known.
-    # `exact`: Exact p over the documents; NaN if only the error is known.
-    # `documents`: Number of documents; NaN if it is not known.
-    from scipy.special import ndtr, stdtr
+def one_sided_p(mean: Any, seeds_error: Any, n: Any, error: Any) -> Any:
+    """Return the one-sided p of means above 0, from their two standard errors; NaN if unknown."""
+    # It is a t-test with the sum of both variances and Welch's degrees of freedom. For two or three
+    # seeds these may be far too many, so p is at least that of the seeds alone. n equal seeds give
+    # at least 2⁻ⁿ: a method that ends in one of two solutions gives them as often. Arguments and
+    # value are arrays of one shape, or numbers.
+    # `seeds_error`, `n`: Standard error over the seeds, and their number; see `seeds_error`.
+    # `error`: Standard error that the choice of documents causes. If it is NaN, the seeds decide.
+    from scipy.special import stdtr
 
-    mean, spread, n, error, exact, documents = (
-        np.asarray(number, float) for number in (mean, spread, n, error, exact, documents)
-    )
+    mean, of_seeds, n, error = (np.asarray(x, float) for x in (mean, seeds_error, n, error))
+    vary = of_seeds > 0
+    error = np.where(vary & np.isnan(error), 0.0, error)
+    total = np.hypot(of_seeds, error)
     with np.errstate(divide="ignore", invalid="ignore"):
-        of_signs = np.where((n > 1) & (mean > 0), np.exp2(-n), 1.0)
-        p_seeds = np.where(np.asarray(has_seeds), of_signs, np.nan)
-        p_seeds = np.where(spread > 0, stdtr(n - 1, -mean / spread), p_seeds)
-        p_documents = np.where(error > 0, ndtr(-mean / error), np.nan)
-        p_documents = np.where(np.isnan(exact), p_documents, exact)
-        variance = spread**2 + error**2
-        p_both = stdtr((n - 1) * (variance / spread**2) ** 2, -mean / np.sqrt(variance))
-        p_both = np.where((spread > 0) & (error > 0), p_both, np.nan)
-    largest = np.fmax(np.fmax(p_seeds, p_documents), p_both)
-    known = (spread > 0) | ~np.isnan(p_documents)
-    largest = np.where(known, np.fmax(largest, np.exp2(-documents)), 1.0)
-    return largest, p_seeds, p_documents
+        dof = np.where(vary, (n - 1) * (total / of_seeds) ** 4, np.inf)
+        alone = np.where(vary, stdtr(n - 1, -mean / of_seeds), np.exp2(-n))
+        return np.maximum(stdtr(dof, -mean / total), alone)
 
 
 @dataclass(frozen=True)
@@ -134,44 +107,43 @@ class PairedTest:
 
     @property
     def p_two_sided(self) -> float:
-        """The p of a difference in either direction."""
-        n, mean, has_seeds = len(self.differences), self.mean, self.seeds != (None,)
-        varies = max(self.differences) - min(self.differences) > ROUNDING
-        spread = stdev(self.differences) / math.sqrt(n) if varies else math.nan
-        sides = (one_sided_p(m, spread, n, has_seeds, self.error)[0] for m in (mean, -mean))
-        return min(2 * float(min(sides)), 1.0)
+        """The p of a difference in either direction; 1 if no error is known."""
+        import pandas as pd
+
+        names = [NO_SEED] if self.seeds == (None,) else [*range(len(self.differences))]
+        of_seeds, n = seeds_error(pd.DataFrame([self.differences], columns=names))
+        p = float(one_sided_p(abs(self.mean), of_seeds, n, self.error)[0])
+        return 1.0 if math.isnan(p) else min(2 * p, 1.0)
+
+
+def seeds_error(differences: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """Return the standard error of each row's mean over its seeds, and their number."""
+    # The error is 0 if several seeds are equal, and NaN if there is only one. If neither method
+    # takes a seed, it is 0 and the number is infinite.
+    has_seeds = differences.drop(columns=NO_SEED, errors="ignore").notna().any(axis=1)
+    n = differences.count(axis=1).astype(float).where(has_seeds, np.inf)
+    equal = differences.max(axis=1) - differences.min(axis=1) <= ROUNDING
+    return differences.sem(axis=1).mask(equal & (n > 1), 0.0), n
 
 
 def paired_tests(differences: pd.DataFrame, rows: pd.DataFrame, matters: float) -> pd.DataFrame:
     """Test each row for the claim and against it."""
-    # `matters`: The smallest difference that matters. A smaller mean difference decides nothing,
-    # nor do identical columns: p is 1, without parts.
-    # Returns: `rows` with these columns added: the mean difference and n, the number of
-    # differences; for_p and against_p, which decide; and their parts for_seeds, for_documents,
-    # against_seeds and against_documents, NaN if they are not known.
+    # `matters`: The smallest difference that matters.
+    # Returns: `rows` with these columns added: the mean difference; n, the number of differences;
+    # for_p and against_p; and `undecided`, the reason why the test can decide nothing, or "".
     mean, n = differences.mean(axis=1), differences.count(axis=1)
-    spread = np.hypot(seeds_error(differences), rows.get("least_error", 0.0))
-    spread = spread + rows.get("unseen_error", 0.0)
-    has_seeds = differences.drop(columns=NO_SEED, errors="ignore").notna().any(axis=1)
-    undecided = rows["identical"] | (mean.abs() < matters)
+    of_seeds, seeds = seeds_error(differences)
     tests = rows.assign(mean=mean, n=n)
     for side, sign in SIDES.items():
-        p, seeds, documents = one_sided_p(
-            sign * mean - rows.get(f"unseen_{side}", 0.0), spread, n, has_seeds, rows["error"],
-            rows[f"exact_{side}"], rows["documents"],
-        )  # fmt: skip
-        p = np.where(undecided, 1.0, p)
-        tests[f"{side}_p"] = p
-        tests[f"{side}_seeds"] = np.where(p < 1, seeds, np.nan)
-        tests[f"{side}_documents"] = np.where(p < 1, documents, np.nan)
-    return tests
-
-
-def seeds_error(differences: pd.DataFrame) -> pd.Series:
-    """Return the standard error of the mean over the seeds of each row; NaN if it is not known."""
-    # It is not known for a single difference, nor if all are the same.
-    same = differences.max(axis=1) - differences.min(axis=1) <= ROUNDING
-    return differences.sem(axis=1).mask(same)
+        p = one_sided_p(sign * mean, of_seeds, seeds, rows["error"])
+        tests[f"{side}_p"] = rows[f"exact_{side}"].where(rows[f"exact_{side}"].notna(), p)
+    unknown, small = tests["for_p"].isna(), mean.abs() < matters
+    few = (of_seeds == 0) & np.isfinite(seeds) & (np.exp2(-seeds) > ALPHA)
+    reasons = [IDENTICAL, SMALL, ONE_RUN, EQUAL, FEW]
+    conditions = [rows["identical"], small, unknown & (n == 1), unknown, few]
+    tests["undecided"] = np.select(conditions, reasons, "")
+    nothing = rows["identical"] | small | unknown
+    return tests.assign(**{f"{side}_p": tests[f"{side}_p"].mask(nothing, 1.0) for side in SIDES})
 
 
 def average(
@@ -179,37 +151,20 @@ def average(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return both frames for the mean over several rows."""
     # The mean is by seed, for the seeds that all rows have. Without such a seed there is a single
-    # difference. A row of equal seeds has an error over the seeds that is not seen. If other rows
-    # show theirs, it counts as if it had the largest of them, not independent of theirs, and a
-    # difference of exactly 0 on the side that is tested, if it is ahead there. Rows may share
-    # documents, so the error is the mean of their errors, and the number of documents is the
-    # largest one.
+    # difference. Rows may share documents, so the error is the mean of their errors.
     # `by`: Levels of the index that stay: comparison, or comparison and unit.
     groups = rows.groupby(level=by, sort=False)
-    by_seed = differences.drop(columns=NO_COMMON_SEED, errors="ignore")
-    seeds = by_seed.groupby(level=by, sort=False)
+    seeds = differences.drop(columns=NO_COMMON_SEED, errors="ignore")
+    seeds = seeds.groupby(level=by, sort=False)
     in_common = seeds.count().eq(groups.size(), axis=0)
     means = seeds.mean().where(in_common)
     of_means = differences.mean(axis=1).groupby(level=by, sort=False).mean()
     means[NO_COMMON_SEED] = of_means.mask(in_common.any(axis=1))
-    of_row, seen = differences.mean(axis=1), seeds_error(differences)
-    largest = seen.groupby(level=by, sort=False).transform("max")
-    unseen = {"unseen_error": largest} | {
-        f"unseen_{side}": (sign * of_row).clip(lower=0).where(largest.notna())
-        for side, sign in SIDES.items()
-    }
     # pandas ignores NaN in a mean, but the mean is unknown if the error of one row is.
     errors = rows["error"].fillna(np.inf).groupby(level=by, sort=False).mean()
-    averaged = groups.agg(
-        identical=("identical", "all"), n_pairs=("n_pairs", "max"), documents=("documents", "max")
-    )
+    averaged = groups.agg(identical=("identical", "all"), n_pairs=("n_pairs", "max"))
     for exact in ("exact_for", "exact_against"):  # no exact test is known for a mean over rows
         averaged[exact] = groups[exact].first().where(groups.size() == 1)
-    for name, assumed in unseen.items():
-        of_rows = assumed.where(seen.isna()).fillna(0.0) + rows.get(name, 0.0)
-        averaged[name] = of_rows.groupby(level=by, sort=False).mean()
-    if "least_error" in rows:
-        averaged["least_error"] = groups["least_error"].mean()
     return means, averaged.assign(error=errors.replace(np.inf, np.nan))
 
 
@@ -220,12 +175,9 @@ def decide(
     matters: float = 0.0,
     over_units: bool = False,
 ) -> pd.DataFrame:
-    """Decide on a claim and on its contrary for each comparison."""
+    """Return for each comparison the p of a claim, the p of its contrary, and the mean."""
     # Over units, an average that is below what matters gives p = 1 without a test.
     # `over_units`: True if a claim about most rows or their average is tested over the units.
-    # Returns: A line for each comparison. The columns for_p and against_p are to be compared with
-    # ALPHA; their parts for_seeds, for_documents and so on are those of the row that decides, NaN
-    # over units.
     if extent in ("most", "average"):
         differences, rows = average(differences, rows, ["comparison", "unit"])
     if extent == "average" and not over_units:
@@ -236,24 +188,25 @@ def decide(
             p = _over_units(tests, extent, matters, side)
         else:
             p = _over_rows(tests, extent if side == "for" else CONTRARY[extent], side)
-        decisions.append(p.clip(upper=1.0))
-    return decisions[0].join(decisions[1])
+        decisions.append(p.clip(upper=1.0).rename(f"{side}_p"))
+    decisions.append(tests["mean"].groupby(level="comparison", sort=False).mean())
+    return decisions[0].to_frame().join(decisions[1:])
 
 
-def _over_rows(tests: pd.DataFrame, extent: Extent, side: str) -> pd.DataFrame:
+def _over_rows(tests: pd.DataFrame, extent: Extent, side: str) -> pd.Series:
     """Return for each comparison the p that the claimed number of rows is ahead."""
-    columns = [f"{side}_p", f"{side}_seeds", f"{side}_documents"]
-    ordered = tests[columns[0]].groupby(level="comparison", sort=False)
+    p = tests[f"{side}_p"]
+    ordered = p.groupby(level="comparison", sort=False)
     n, rank = ordered.transform("size"), ordered.rank(method="first")
     needed = {"every": n, "most": n // 2 + 1}.get(extent, 1)
     factor = n - needed + 1  # Benjamini and Heller: n − needed rows may be behind
     if side == "against":  # Bonferroni: any other pair would suffice
         factor = factor * tests["n_pairs"]
-    decisive = tests[columns].mul(factor, axis=0)[rank == needed]
+    decisive = (p * factor)[rank == needed]
     return decisive.set_axis(decisive.index.get_level_values("comparison"))
 
 
-def _over_units(tests: pd.DataFrame, extent: Extent, matters: float, side: str) -> pd.DataFrame:
+def _over_units(tests: pd.DataFrame, extent: Extent, matters: float, side: str) -> pd.Series:
     """Return for each comparison the p that the mean of the units, or most units, are ahead."""
     from scipy.stats import binomtest
 
@@ -264,8 +217,7 @@ def _over_units(tests: pd.DataFrame, extent: Extent, matters: float, side: str) 
         return float(binomtest(n_ahead, len(means), alternative="greater").pvalue)
 
     means = SIDES[side] * tests["mean"].mask(tests["identical"], 0.0)
-    decisive = means.groupby(level="comparison", sort=False).agg(p).to_frame(f"{side}_p")
-    return decisive.assign(**{f"{side}_seeds": np.nan, f"{side}_documents": np.nan})
+    return means.groupby(level="comparison", sort=False).agg(p)
 
 
 def paired_error(differences: Sequence[np.ndarray], margin: float = 0.0) -> float:
@@ -274,36 +226,18 @@ def paired_error(differences: Sequence[np.ndarray], margin: float = 0.0) -> floa
     # it is that of McNemar's z = (b − c) / √(b + c), with two documents added for each method, so
     # it is never 0: z = (b − c) / √(b + c + 4). With a margin the variance is the one that a mean
     # has which equals the margin: such a mean needs at least a share of |margin| documents that
-    # differ, and those that the sample lacks are added.
-    # Differences are not symmetric about a margin, nor are means over seeds, so one document may
-    # move the mean farther to one side than all others together. The error is widened for the
-    # largest such skewness, by a Cornish–Fisher term of two documents: z + a (z² − 1) is the ratio
-    # of the mean to the error before, with a = d / (3 error), where one document is worth d.
+    # differ, and those that the sample lacks are added to b + c.
     # `differences`: A vector (n,) for each domain, with a value from −1 to 1 for each document: the
     # share of seeds in which the first method is right less that of the second one. Domains weigh
     # equally and share no document. They also share the added documents.
     # Q. McNemar, Psychometrika 12 (1947). Added documents: A. Agresti and B. Caffo, The American
     # Statistician 54 (2000); D. G. Bonett and R. M. Price, Journal of Educational and Behavioral
-    # Statistics 37 (2012). Skewness: E. A. Cornish and R. A. Fisher, Revue de l'Institut
-    # International de Statistique 5 (1938).
-    n_domains = len(differences)
-    excess = fmean(float(domain.mean()) for domain in differences) - margin
-    differ = fmean(float(np.abs(domain).mean()) for domain in differences)
-    at_margin = max(0.0, 2 * margin * excess + max(0.0, abs(margin) - differ))
-    squares = 0.0
-    for domain in differences:
-        n = len(domain)
-        if n_domains > 1 and n > 1:  # domains have means of their own
-            variance = float(domain.var(ddof=1)) + excess**2
-        else:
-            variance = float(((domain - margin) ** 2).mean())
-        squares += ((variance + at_margin) * n + 2 * ADDED_DOCUMENTS / n_domains) / n**2
-    error = math.sqrt(squares) / n_domains
-    of_one = 1 / (n_domains * min(map(len, differences)))
-    ratio, a = abs(excess) / error, of_one / (3 * error)
-    if ratio > 1:
-        error = abs(excess) * 2 * a / (math.sqrt(1 + 4 * a * (ratio + a)) - 1)
-    return error
+    # Statistics 37 (2012).
+    n = np.array([len(domain) for domain in differences])
+    squares = np.array([float((domain**2).mean()) for domain in differences])
+    lacking = max(0.0, abs(margin) - fmean(float(np.abs(domain).mean()) for domain in differences))
+    variances = (squares + lacking + 2 * ADDED_DOCUMENTS / (len(n) * n)) / n
+    return math.sqrt(variances.sum()) / len(n)
 
 
 def difference_margin(error: Any, dof: Any, other_error: Any, other_dof: Any) -> Any:
@@ -340,15 +274,13 @@ def is_equivalent(difference: Any, margin: Any, tolerance: Any) -> Any:
     return np.abs(difference) + margin <= np.asarray(tolerance) * (1 + ROUNDING)
 
 
-def binomial_p(right: float, n: int, p: float) -> tuple[float, float]:
+def binomial_p(right: int, n: int, p: float) -> tuple[float, float]:
     """Return the exact p that more than a share p of documents is right, and that less is."""
-    # `right`: A mean over seeds is rounded to the less favourable number.
     from scipy.stats import binomtest
 
-    least, most = math.floor(right + ROUNDING), math.ceil(right - ROUNDING)
     return (
-        float(binomtest(least, n, p, alternative="greater").pvalue),
-        float(binomtest(most, n, p, alternative="less").pvalue),
+        float(binomtest(right, n, p, alternative="greater").pvalue),
+        float(binomtest(right, n, p, alternative="less").pvalue),
     )
 
 

@@ -72,10 +72,9 @@ def keep_together(app: Any, doctree: nodes.document) -> None:
     """Keep "3 of 9", "1.2 ± 0.1" and a value with its mark on one line of a table."""
     for entry in doctree.findall(nodes.entry):
         for text in list(entry.findall(nodes.Text)):
-            if "of" in text or "±" in text or re.search(r"\S [=≈▲▼✓✗?–]", text):
+            if "of" in text or "±" in text or re.search(r"\S [●▲▼◆○–]", text):
                 new = re.sub(r"(?<=\d) (of|±) (?=\d)", "\u00a0\\1\u00a0", text)
-                new = re.sub(r"(?<=[✓✗]) (?=\d)", "\u00a0", new)
-                new = re.sub(r"(?<=\S) (?=[=≈▲▼✓✗?–](\s|$))", "\u00a0", new)
+                new = re.sub(r"(?<=\S) (?=[●▲▼◆○–](\s|$))", "\u00a0", new)
                 text.parent.replace(text, nodes.Text(new))
 
 

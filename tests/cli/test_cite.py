@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
-from transferbench import citing, datasets, experiments, models
+from transferbench import __version__, citing, datasets, experiments, models
 
 #: Fields that BibTeX demands.
 DEMANDED = {
@@ -68,3 +69,31 @@ OF_A_TABLE = [
 )
 def test_models_tasks_and_datasets(call, name, keys):
     assert list(parse(call("cite", *name.split())[1])) == keys
+
+
+def test_a_number_has_an_identity_that_follows_its_runs(call, tmp_path):
+    results = str(ROOT / "results")
+    where = ("gtl-unit-length", "comp vs rec", "GCMF")
+    code, out, err = call("--results", results, "cite", *where)
+    assert code == 0, err
+    (key, number), *others = parse(out).items()
+    explained = call("--results", results, "explain", *where)[1]
+    identity = re.search(r"(?m)^ +number +(\S+)$", explained)[1]
+    page, digest = identity.split("@")
+    assert page == "gtl-unit-length#comp-vs-rec-GCMF"
+    assert key == f"transferbench-{digest}"
+    assert identity.replace("#", r"\#") in number["note"]
+    assert number["version"] == __version__
+    assert [name for name, _ in others][-1] == "transferbench"
+    folder = tmp_path / "gtl-unit-length"
+    folder.mkdir()
+    lines = (ROOT / "results" / "gtl-unit-length" / "runs.jsonl").read_text("utf-8")
+    (folder / "runs.jsonl").write_text(lines.replace('"iterations":100', '"iterations":99'))
+    other = call("--results", str(tmp_path), "cite", *where)[1]
+    assert not other.startswith(f"@misc{{{key},"), "other runs are another number"
+
+
+def test_a_number_needs_a_row_and_a_column(call):
+    code, out, err = call("cite", "gtl-unit-length", "comp vs rec")
+    assert (code, out) == (2, "")
+    assert "name both" in err

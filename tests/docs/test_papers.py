@@ -10,7 +10,7 @@ from conftest import ROOT
 
 from transferbench import experiments
 from transferbench.evidence import pages, statistics
-from transferbench.evidence.summary import NAMES
+from transferbench.evidence.totals import NAMES
 
 PAPERS = ROOT / "docs" / "papers"
 
@@ -52,12 +52,14 @@ def test_the_numbers_of_a_page_are_those_of_the_results(paper):
     bullets = " ".join(re.search(r"(?s)- .*?(?=\n\n)", section)[0].split())
     bullets = re.sub(r"(?i)tables? \d+( and \d+)?|the 18 cells|5 points", "", bullets)
     rows = results_of(paper)
-    compared, equivalent, chance, *_ = rows[0]
     assert set(whole_numbers(bullets)) <= {n for row in rows for n in row}
-    assert {compared, equivalent, chance} <= set(whole_numbers(bullets))
+    compared, same, *_ = rows[0]  # in the answer by paper
+    text = (ROOT / "results" / "README.md").read_text(encoding="utf-8").split("## Robustness")[1]
+    chance = int(re.search(rf"(?m)^\| {re.escape(NAMES[paper])} \| \d+ \((\d+), p ", text)[1])
+    assert {compared, same, chance} <= set(whole_numbers(bullets))
     assert f"y chance it would be {chance}." in bullets
     index = (PAPERS / "index.md").read_text(encoding="utf-8")
-    assert f"| {equivalent} of {compared} ({chance}) |" in index
+    assert f"| {same} of {compared} ({chance}) |" in index
 
 
 def test_the_counts_of_the_third_reading_in_findings_follow_from_the_table():
@@ -66,9 +68,7 @@ def test_the_counts_of_the_third_reading_in_findings_follow_from_the_table():
     table = table[~table["row"].str.startswith("average")]
     readings = [f"{name} PLSA" for name in ("MRTL", "DTL₀", "DTL₁", "TriTL₀", "TriTL₁")]
     parts = [table[table["column"] == name] for name in (*readings, "TriTL₁ rows")]
-    for label, column, value in (
-        ("within the tolerance", "verdict", "within"),
-        ("equivalent", "equivalence", "equivalent"),
-    ):
-        counts = [int((part[column] == value).sum()) for part in parts]
+    within = [int((p["difference"].abs() <= p["tolerance"]).sum()) for p in parts]
+    same = [int((p["verdict"] == "same").sum()) for p in parts]
+    for label, counts in {"within the tolerance": within, "the same": same}.items():
         assert f"| {label} | {' | '.join(map(str, counts))} |" in text

@@ -1,4 +1,4 @@
-"""Two one-sided tests: their level, and what wider tolerances and other signs change."""
+"""The verdict by two one-sided tests: their level, and what tolerances and signs change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import t, ttest_ind
 
 from transferbench import stats
-from transferbench.stats import ALPHA, difference_margin, equivalence, is_equivalent
+from transferbench.evidence.verdict import TESTED, judge
+from transferbench.stats import ALPHA, difference_margin, is_equivalent
 
 ERRORS = st.one_of(st.just(0.0), st.floats(0.01, 10))
 DOFS = st.integers(1, 40)
@@ -36,10 +37,13 @@ def test_the_level_of_both_results_is_that_of_the_tests(n, m, ratio):
 def test_results_are_symmetric_and_monotone_in_the_tolerance(d, e, f, other, g, tolerance, more):
     margin = difference_margin(e, f, other, g)
     assert margin == difference_margin(other, g, e, f)
-    narrow, wide = (equivalence(d, margin, t) for t in (tolerance, tolerance + more))
-    assert narrow == equivalence(-d, margin, tolerance)
-    order = "different", "undecided", "equivalent"
+    narrow, wide = (judge(d, margin, t, is_ahead=True) for t in (tolerance, tolerance + more))
+    assert narrow == judge(-d, margin, tolerance, is_ahead=True)
+    order = "better", "cannot tell", "same"
     assert order.index(narrow) <= order.index(wide)
+    ahead, behind = (judge(d, margin, tolerance, is_ahead=side) for side in (True, False))
+    assert ahead == behind or (ahead, behind) == ("better", "worse")
+    assert ahead in TESTED
 
 
 @given(st.floats(0.01, 10), DOFS)
@@ -62,7 +66,11 @@ def test_welch_is_that_of_scipy():
 
 def test_without_an_error_the_difference_decides():
     assert stats.difference_margin(0.0, 0, 0.0, math.inf) == 0
-    assert equivalence(1 + 4e-16, 0.0, 1.0) == "equivalent"  # of decimal fractions
-    assert equivalence(1.01, 0.0, 1.0) == "different"
+    assert judge(1 + 4e-16, 0.0, 1.0, is_ahead=True) == "same"  # of decimal fractions
+    assert judge(1.01, 0.0, 1.0, is_ahead=False) == "worse"
+
+
+def test_one_run_of_a_random_method_is_not_tested():
     unknown = difference_margin(math.nan, 0, 0.0, math.inf)
-    assert equivalence(0.0, unknown, 1.0) == equivalence(99.0, unknown, 1.0) == "undecided"
+    assert judge(1.0, unknown, 1.0, is_ahead=True) == "within"
+    assert judge(1.01, unknown, 1.0, is_ahead=True) == "outside"

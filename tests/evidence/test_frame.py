@@ -88,14 +88,16 @@ def test_the_variance_of_an_accuracy_is_that_of_its_documents(tmp_path):
     assert found["NMF"] == pytest.approx(np.mean(by_seed))
 
 
-def test_equal_seeds_make_no_difference_close():
-    """A spread of 0 widens no verdict: only the published value's own error does."""
+def test_equal_seeds_decide_and_an_error_of_print_does_not():
+    """A spread of 0 widens no interval: only the published value's own error does."""
     cell = Cell(
         row="r", column="c", metric="f1", mean=80.0, published=81.0, tolerance=0.5,
         error=standard_error({0: 80.0, 1: 80.0}), runs=2, planned=2,
     )  # fmt: skip
     assert (cell.se, cell.verdict) == (0, "worse")
-    assert replace(cell, published_error=1.0).verdict == "close"
+    noisy = replace(cell, published_error=1.0)
+    assert (noisy.verdict, noisy.can_be_same) == ("cannot tell", False)
+    assert replace(cell, published_error=0.29, mean=80.6).can_be_same
 
 
 def test_results_make_the_values_of_the_published_table():

@@ -7,14 +7,16 @@ from itertools import permutations
 from pathlib import Path
 from statistics import fmean
 
+import pandas as pd
 import pytest
 
 from transferbench import experiments
-from transferbench.evidence import pictures, statistics, summary
+from transferbench.evidence import statistics, summary, totals
 from transferbench.evidence.chance import Chance, Place
 from transferbench.evidence.frame import Cell
-from transferbench.evidence.page import MARKS
+from transferbench.evidence.page import Section
 from transferbench.evidence.pages import Evidence
+from transferbench.evidence.totals import READ, WRITTEN, Totals
 
 RESULTS = Path(__file__).parents[2] / "results"
 
@@ -43,7 +45,8 @@ def test_chance_is_the_mean_over_derangements_and_p_of_all_orders():
     observed = number(ours, tuple(printed.values()))
     orders = list(permutations(printed.values()))
     moved = [o for o in orders if all(a != b for a, b in zip(o, printed.values(), strict=True))]
-    found = Chance.from_rows("paper", observed, [places(ours, printed)])
+    found = Chance.from_rows("paper", [places(ours, printed)])
+    assert found.observed == observed
     assert found.mean == pytest.approx(fmean(number(ours, order) for order in moved), abs=0.05)
     p = fmean(number(ours, order) >= observed for order in orders)
     assert found.p == pytest.approx(p, abs=0.03)
@@ -51,21 +54,21 @@ def test_chance_is_the_mean_over_derangements_and_p_of_all_orders():
 
 def test_a_row_of_one_cell_stays_as_it_is():
     row = places({"A": 1.0}, {"A": 1.5})
-    found = Chance.from_rows("paper", 1, [row, row])
+    found = Chance.from_rows("paper", [row, row])
     assert (found.mean, found.p) == (2, 1)
     assert (found + found).mean == 4
 
 
 def test_a_printed_number_moves_with_its_deviation():
-    """A margin of more than the tolerance leaves no cell equivalent, wherever it stands."""
+    """A margin of more than the tolerance leaves no cell the same, wherever it stands."""
     ours = {"A": 1.0, "B": 1.0}
     noisy = [
         replace(place, printed=replace(place.printed, published_error=9.0))
         for place in places(ours, ours)
     ]
-    assert Chance.from_rows("paper", 0, [noisy]).permuted.max() == 0
+    assert Chance.from_rows("paper", [noisy]).permuted.max() == 0
     one_noisy = [noisy[0], places(ours, ours)[1]]
-    assert set(Chance.from_rows("paper", 1, [one_noisy]).permuted) == {1}
+    assert set(Chance.from_rows("paper", [one_noisy]).permuted) == {1}
 
 
 def test_the_choice_of_a_reading_is_repeated_where_it_is_made():
@@ -75,23 +78,58 @@ def test_the_choice_of_a_reading_is_repeated_where_it_is_made():
         Place(cell.column, cell, {cell.column: cell, "reading": replace(cell, mean=mean)})
         for cell, mean in zip((a, b), swapped, strict=True)
     ]
-    assert set(Chance.from_rows("paper", 2, [readings]).permuted) == {2}
+    assert set(Chance.from_rows("paper", [readings]).permuted) == {2}
     chosen = [replace(place, chosen_on=True) for place in readings]
-    both = Chance.from_rows("paper", 4, [chosen, readings]).permuted
+    both = Chance.from_rows("paper", [chosen, readings]).permuted
     assert set(both) == {2, 4}  # the second row has the choice of the first
     assert both.mean() == pytest.approx(3, abs=0.1)
 
 
+def test_the_number_is_that_of_the_rule_in_the_order_of_print():
+    """A reading counts if it has more cells than the written column where it is chosen."""
+    cell, other = cells({"A": 1.0, "B": 9.0}, {"A": 1.0, "B": 5.0})
+    reading = replace(other, mean=5.0)
+    row = [Place("A", cell, {"A": cell}), Place("B", other, {"B": other, "reading": reading})]
+    assert Chance.from_rows("paper", [row]).observed == 2
+    # Where no reading of B fits better, B stays as written, also in rows where a reading fits.
+    chosen = replace(row[1], values={"B": other, "reading": other}, chosen_on=True)
+    assert Chance.from_rows("paper", [row, [row[0], chosen]]).observed == 2
+
+
+def lines(
+    ours: dict[str, float], printed: dict[str, float], metric: str = "accuracy", **kinds: str
+) -> pd.DataFrame:
+    made = cells(ours, printed, metric)
+    return pd.DataFrame({
+        "experiment": "e", "measure": metric, "row": "r", "column": list(ours), "cell": made,
+        "kind": [kinds.get(name, "rival") for name in ours], "mean": list(ours.values()),
+        "verdict": [cell.verdict for cell in made],
+    })  # fmt: skip
+
+
 def test_order_of_methods():
     ours, printed = {"A": 1.0, "B": 2.0, "C": 9.0}, {"A": 1.5, "B": 9.0, "C": 2.0}
-    group = summary.Group(cells(ours, printed), ["A"], 1.0)
-    assert group.correlation() == pytest.approx(0.5)
-    assert group.best() == (0, 0, 1)
+    found = Totals("paper", lines(ours, printed, A="own"))
+    assert found.correlation == (pytest.approx(0.5), [])
+    assert found.leads == (0, 0, 0, 1)
 
 
-def test_the_best_method_has_the_least_loss():
-    group = summary.Group(cells({"A": 1.0, "B": 2.0}, {"A": 3.0, "B": 2.0}, "hamming"), ["A"], 1.0)
-    assert group.best() == (0, 1, 1)
+def test_a_method_without_a_value_on_a_row_is_named_and_left_out_of_the_order():
+    first, second = {"A": 1.0, "B": 2.0, "C": 3.0}, {"A": 1.0, "B": 2.0, "C": 3.0, "D": 0.0}
+    both = pd.concat([lines(first, first), lines(second, second).assign(row="s")])
+    assert Totals("paper", both).correlation == (1, ["D"])
+
+
+def test_the_best_method_has_the_least_loss_and_near_is_within_a_tolerance():
+    printed = {"A": 3.0, "B": 2.0}
+    ahead = Totals("paper", lines({"A": 1.0, "B": 2.0}, printed, "hamming", A="own"))
+    near = Totals("paper", lines({"A": 3.0, "B": 2.0}, printed, "hamming", A="own"))
+    assert (ahead.leads, near.leads) == ((0, 1, 1, 1), (0, 0, 1, 1))
+
+
+def test_a_row_of_a_method_and_its_variants_is_not_led():
+    values = {"A": 2.0, "B": 1.0}
+    assert Totals("paper", lines(values, values, A="own", B="variant")).leads == (0, 0, 0, 0)
 
 
 @pytest.fixture(scope="module")
@@ -102,48 +140,42 @@ def known():
 
 
 @pytest.mark.slow
-def test_results_add_up_and_the_short_table_is_of_the_papers_as_written(known):
-    sentence, picture, short, legend, written, read, signs, apart = summary.blocks(known)
-    assert "equivalent" in legend.blocks[0]
-    assert len(short.heads) <= 5
-    assert picture.file == pictures.PAPERS
-    total = sum(len(frame) for frame in summary.scatters(known).values())
-    assert f"for {total} numbers" in picture.words
-    assert sentence.startswith(f"We compare {total} printed numbers with ours: ")
-    lines = [[*section.blocks[1].rows, *section.blocks[1].foot] for section in (written, read)]
-    of_signs = [*signs.blocks[1].rows, *signs.blocks[1].foot]
-    shown = [*short.rows, *short.foot]
-    for row, *of_both, marks in zip(shown, *lines, of_signs, strict=True):
-        for k, line in enumerate(of_both):
-            cells, unavailable = int(line[1]), int(line[2])
-            equivalent = int(str(line[3]).split()[0])
-            assert equivalent + int(line[4]) + int(line[5]) == cells - unavailable
-            assert int(line[6]) <= equivalent <= int(line[7])
-            assert k or int(str(row[2]).split()[0]) == equivalent
-            first = 1 + k * len(MARKS)
-            assert sum(map(int, marks[first : first + len(MARKS)])) == cells
-        assert int(row[1]) == int(of_both[0][1]) - int(of_both[0][2])
-    labels = [row[0] for row in short.foot]
-    assert labels[0] == "all"
-    differ = sum(bool(e.experiment.spec.data_differ) for e in known.values())
-    assert (len(labels) > 1) == (differ > 0)
-    assert len(apart.blocks[0]) >= differ
-    # A table on other data is in no other line.
-    assert int(shown[len(short.rows)][1]) == sum(int(row[1]) for row in short.rows)
-    of_papers = written.blocks[1]
-    for k in (1, 2, 4, 5):
-        assert int(of_papers.foot[0][k]) == sum(int(row[k]) for row in of_papers.rows)
+def test_the_totals_of_every_page_add_up(known):
+    """A number counts once by kind and in all papers together; readings move verdicts alone."""
+    frame = totals.frame(totals.of_papers(known))
+    of_kinds = totals.by_kind(frame)
+    once = frame[(frame["way"] == WRITTEN) & ~frame["apart"] & ~frame["again"]]
+    judged = once[once["verdict"] != "unavailable"]
+    assert sum(len(one.compared) for one in of_kinds) == len(judged)
+    for way in (WRITTEN, READ):
+        *papers, together, apart = totals.by_paper(frame, way)
+        assert together.counts == [sum(n) for n in zip(*(p.counts for p in papers), strict=True)]
+        for one in (*papers, together, apart):
+            compared, *decided = one.counts
+            assert compared == sum(decided)
+            assert one.same_at(0.5) <= one.count("same") <= one.same_at(2)
+        assert together.lines[["experiment", "row", "column"]].duplicated().sum() == 0
+    twice = frame[frame["again"]]
+    assert set(twice["column"]) == {"HiMLS"}, "printed in tables 2 to 5 and again in 6 to 9"
 
 
 @pytest.mark.slow
-def test_readings_replace_columns_alone(known):
-    for evidence in known.values():
-        printed = summary.numbers(evidence)
-        shown = [
-            sorted((c.row, c.column) for g in summary.groups(printed, way) for c in g.cells)
-            for way in (True, False)
-        ]
-        assert shown[0] == shown[1]
+def test_the_pages_show_these_totals(known):
+    frame = totals.frame(totals.of_papers(known))
+    first, kinds, standard, papers = summary.answer(known)
+    own, *_, simple = (one.counts for one in totals.by_kind(frame))
+    for n, same, *_ in (own, simple):
+        assert f"f {n} " in first
+        assert f" {same} are the same" in first
+    assert [row[1:] for row in kinds.rows] == [
+        [str(n) for n in one.counts] for one in totals.by_kind(frame)
+    ]
+    *_, together, _ = totals.by_paper(frame)
+    assert f"lead {together.leads[0]} of {together.leads[3]} rows in print" in standard
+    every = summary.blocks(known)
+    assert every[:4] == [first, kinds, standard, papers]
+    (counts,) = (b.blocks[1] for b in every if isinstance(b, Section) and b.title == "Counts")
+    assert [*map(str, together.counts)] == list(counts.foot[0][3:7])
 
 
 def test_a_task_that_was_never_built_has_no_statistics():

@@ -17,8 +17,9 @@ from small_experiment import GOOD, HEAD, PATH
 from transferbench import experiments
 from transferbench.evidence import pages, tables
 from transferbench.evidence.frame import Cell
-from transferbench.evidence.page import MARKS, Section, Table, Value, latex
+from transferbench.evidence.page import Section, Table, Value, latex
 from transferbench.evidence.pages import write_pages
+from transferbench.evidence.verdict import LOOKS, TESTED, judge
 from transferbench.experiments.batch import OVERHEAD, Batch
 
 FILE = experiments.read(GOOD, PATH)
@@ -47,7 +48,7 @@ OK = [0.790, 0.791, 0.789]
 @pytest.mark.parametrize(
     ("values", "verdict"),
     [
-        ([0.81, 0.83, 0.79], "close"),  # 2 SE are 2.3
+        ([0.81, 0.83, 0.79], "cannot tell"),  # 2 SE are 2.3
         ([{"metrics": {}}] * 3, "unavailable"),  # finished, and no domain is scored
         ([0.79, 0.79], "unavailable"),
         ([0.79, 0.79, "failed"], "unavailable"),
@@ -68,8 +69,9 @@ def test_readings_are_judged_but_the_totals_do_not_count_them(tmp_path):
     found = write_runs(tmp_path, file, lambda planned: values[planned.column])
     made = tables.with_averages(file, cells_of(file, found))
     judged = {(one.row, one.column): one.verdict for one in made}
-    assert judged["one", "LG2"] == judged["again", "LG2"] == "within"
-    assert tables.totals(file, made) == {("lr", "worse"): 1, ("nmf", "within"): 1}
+    assert judged["one", "LG2"] == judged["again", "LG2"] == "same"
+    counted = [(cell.column, cell.verdict) for cell in tables.judged(file, made)]
+    assert counted == [("LG", "worse"), ("NMF", "same")]
 
 
 def test_columns_have_tables_by_their_role_of_at_most_fifteen():
@@ -105,7 +107,8 @@ def test_no_sign_of_a_table_stops_pdflatex():
     folder = ROOT / "results"
     pages_of = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*/table.md"))]
     lines = [line for text in pages_of for line in text.splitlines() if line.startswith("|")]
-    signs = set("".join(lines)) | set("".join(MARKS.values())) | set("&%$#_{}~^\\<>")
+    looks = "".join(look.text for look in LOOKS.values())
+    signs = {*"".join(lines), *looks, *"&%$#_{}~^\\<>"}
     text = latex(Table("label", ["sign"], [[sign] for sign in sorted(signs - {"\n"})]))
     left = sorted(sign for sign in set(text) if not sign.isascii())
     assert all(unicodedata.name(sign).startswith("LATIN ") for sign in left), left
@@ -114,9 +117,9 @@ def test_no_sign_of_a_table_stops_pdflatex():
 
 
 def test_a_table_of_ours_has_no_published_values():
-    cell = Value("82.87", "± 5.14", "79.11", "close")
+    cell = Value("82.87", "± 5.14", "79.11", "cannot tell")
     table = Table("label", ["row", "a_b"], [["one", cell]], [["average", cell]])
-    assert "one & 82.87 $\\pm$ 5.14 / 79.11 $\\approx$ \\\\" in latex(table)
+    assert "one & 82.87 $\\pm$ 5.14 / 79.11 $\\blacklozenge$ \\\\" in latex(table)
     ours = latex(table.ours)
     assert "row & a\\_b \\\\\n\\midrule\none & 82.87 $\\pm$ 5.14 \\\\\n" in ours
     assert "79.11" not in ours
@@ -164,13 +167,13 @@ def judged(difference: float, error: float = 0.0, printed: float = 0.0) -> Cell:
 @pytest.mark.parametrize(
     ("difference", "se", "verdict"),
     [
-        (1 + 4e-16, 0, "within"),  # of decimal fractions that differ by the tolerance
+        (1 + 4e-16, 0, "same"),  # of decimal fractions that differ by the tolerance
         (1 + 1e-8, 0, "better"),
         (1.01, 0, "better"),
-        (0.5, 9.0, "within"),  # noise leaves no doubt that they agree
-        (1.5, 0.75, "close"),
-        (1.5, 0.74, "better"),
-        (9.0, math.nan, "better"),  # one run of a random method
+        (0.5, 0.2, "same"),
+        (0.5, 9.0, "cannot tell"),
+        (1.5, 0.75, "cannot tell"),
+        (3.0, 0.74, "better"),
         (math.nan, 0, ""),
     ],
 )
@@ -178,8 +181,7 @@ def test_a_verdict_counts_tolerance_noise_and_direction(difference, se, verdict)
     mirrored = {"better": "worse"}.get(verdict, verdict)
     for sign, expected in ((1, verdict), (-1, mirrored)):
         ours = judged(sign * difference, se)
-        theirs = judged(sign * difference, 0 * se, printed=se)
-        assert ours.verdict == theirs.verdict == expected
+        assert ours.verdict == expected
         loss = replace(judged(-sign * difference, se), metric="hamming")
         assert loss.verdict == expected
 
@@ -201,20 +203,39 @@ def test_our_deviation_never_stands_for_a_printed_one(tmp_path):
         assert stated == ("[" in printed)
 
 
-def test_the_table_says_what_the_test_of_equivalence_shows(tmp_path):
+def test_the_table_says_what_the_test_shows(tmp_path):
     made = runs({"LG": [0.8171], "NMF": [0.60, 0.80, 0.99]}, tmp_path)
     table = tables.to_csv(FILE, list(entries(FILE, made).values()))
-    shown = {(line.row, line.column): line.equivalence for line in table.itertuples()}
-    assert (shown["one", "LG"], shown["one", "NMF"]) == ("equivalent", "undecided")
+    shown = {(line.row, line.column): line.verdict for line in table.itertuples()}
+    assert (shown["one", "LG"], shown["one", "NMF"]) == ("same", "cannot tell")
 
 
-def test_equivalence_needs_a_verdict_and_an_error():
-    assert judged(0.5).equivalence == "equivalent"
-    assert judged(1.5).equivalence == "different"
-    assert judged(0.5, 9.0).equivalence == "undecided"
-    assert judged(9.0, math.nan).equivalence == "undecided"  # one run of a random method
-    assert judged(math.nan).equivalence == ""
-    assert replace(judged(0.5), reason="1 of 4 runs").equivalence == ""
+def test_what_is_not_tested_says_so():
+    assert judged(0.5, math.nan).verdict == "within"  # one run of a random method
+    assert judged(9.0, math.nan).verdict == "outside"
+    assert judged(9.0, math.nan).can_be_same is None
+    assert replace(judged(0.5), reason="1 of 4 runs").verdict == "unavailable"
+
+
+def test_one_repeat_is_within_or_outside_and_its_table_says_so(tmp_path):
+    file = FILE.with_repeats(1)
+    found = entries(file, write_runs(tmp_path, file, lambda planned: 0.79))
+    cell = found["one", "NMF"]
+    assert (cell.verdict, cell.runs, cell.planned) == ("within", 1, 1)
+    assert str(tables.value(file, cell)).endswith("/ 79.11 ○ within")
+    text = latex(Table("", ["row", "NMF"], [["one", tables.value(file, cell)]]))
+    assert "$\\circ$ within" in text
+
+
+def test_an_error_of_print_larger_than_the_tolerance_is_never_the_same():
+    assert judged(0.0, printed=1.0).can_be_same is False
+    assert judged(0.0, printed=0.5).can_be_same
+    assert judged(0.0, error=9.0).can_be_same  # more seeds may decide
+
+
+def test_a_cell_with_fewer_runs_than_planned_shows_their_number(tmp_path):
+    found = entry({"LG": [0.8], "NMF": [0.79, 0.79]}, tmp_path, "NMF")
+    assert str(tables.value(FILE, found)).endswith("– 2 of 3 runs")
 
 
 def test_the_noise_of_an_average_is_that_of_its_seeds(tmp_path):
@@ -234,12 +255,12 @@ def test_the_noise_of_an_average_is_that_of_its_seeds(tmp_path):
         assert average.published_error == pytest.approx(0.25)  # independent: half of √(.3² + .4²)
         assert average.published_dof == math.inf  # no number of repeats is stated
         assert average.tolerance == 2
-        assert average.verdict == "within"
+        assert average.verdict == ("cannot tell" if error else "same")
 
 
 def test_an_average_over_a_cell_without_verdict_has_none(tmp_path):
     found = entries(FILE, runs({"LG": [0.8171], "NMF": OK[:2]}, tmp_path))
-    assert found["average", "LG"].verdict == "within"
+    assert found["average", "LG"].verdict == "same"
     nmf = found["average", "NMF"]
     assert (nmf.verdict, nmf.reason) == ("unavailable", "one is unavailable")
 
@@ -253,7 +274,7 @@ def test_an_outdated_page_is_found_and_rewritten(tmp_path):
     pages.Evidence.read(FILE, tmp_path).write(tmp_path)
     assert outdated() == []
     table = tmp_path / "table.md"
-    assert "79.00 ± 0.10 / 79.11 =" in table.read_text()
+    assert "79.00 ± 0.10 / 79.11 ●" in table.read_text()
     table.write_text(table.read_text().replace("79.00", "79.10"))
     assert outdated() == [table]
     table.write_bytes(b"\xff" + table.read_bytes())  # no text any more
@@ -345,7 +366,7 @@ def test_a_setting_is_chosen_for_the_whole_task_and_listed(tmp_path):
     found = clusters(tmp_path)
     made = entries(file, found)
     by_labels, free = made["A accuracy", "KKM"], made["A accuracy", "KKM (label-free)"]
-    assert (by_labels.mean, by_labels.setting, by_labels.verdict) == (70, "sigma=2", "within")
+    assert (by_labels.mean, by_labels.setting, by_labels.verdict) == (70, "sigma=2", "same")
     assert (free.mean, free.setting, free.verdict) == (75, "sigma=3", "")
     assert made["A NMI", "KKM"].mean == pytest.approx(30)
     page = pages.Evidence.from_cells(file, cells_of(file, found)).texts()["table.md"]
@@ -367,12 +388,11 @@ def test_every_committed_verdict_follows_from_its_line():
         path = ROOT / "results" / name / "table.csv"
         lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
         for line in csv.DictReader(lines):
-            if line["verdict"] in MARKS and line["verdict"] != "unavailable":
-                numbers = ("difference", "se", "tolerance")
-                difference, se, tolerance = (float(line[number] or "nan") for number in numbers)
-                lower = "amming" in line["row"]
-                again = replace(judged(difference, se), tolerance=tolerance)
-                again = replace(again, metric="hamming") if lower else again
-                assert again.verdict == line["verdict"], (name, line)
-                seen.add(again.verdict)
-    assert seen == MARKS.keys() - {"unavailable"}
+            if line["verdict"] and line["verdict"] != "unavailable":
+                numbers = ("difference", "margin", "tolerance")
+                difference, margin, tolerance = (float(line[name] or "nan") for name in numbers)
+                is_ahead = (difference > 0) != ("amming" in line["row"])
+                again = judge(difference, margin, tolerance, is_ahead=is_ahead)
+                assert again == line["verdict"], (name, line)
+                seen.add(again)
+    assert seen == {*TESTED}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from conftest import ROOT
 
 from transferbench import experiments, models, parameters, tasks
+from transferbench.runs import store
 
 
 @pytest.mark.parametrize("name", experiments.names())
@@ -18,6 +20,7 @@ def test_a_file_states_all_that_a_table_needs(name):
         assert set(stated) <= set(parameters.schema(models.load(column.model)))
         printed = any(file.published(row, label) for row in spec.rows)
         assert not file.compared.published or printed != column.control
+        assert (column.kind is not None) == (label in spec.printed_columns)
         assert column.note or not (column.control or column.reading_of)
     for row in spec.rows.values():
         assert tasks.Task.parse(row.task).base == row.task.partition(":")[0], "full task names"
@@ -31,6 +34,22 @@ def test_a_file_states_all_that_a_table_needs(name):
         assert all(file.metric(row) == table.metric(row) for row in printed)
     planned = list(file.runs())
     assert len({(p.row, p.column, p.x, p.run.identity) for p in planned}) == len(planned)
+
+
+@pytest.mark.parametrize("name", experiments.names())
+def test_a_table_uses_each_finished_run_of_its_file(name):
+    file = ROOT / "results" / name / store.NAME
+    records = store.read(file) if file.is_file() else {}
+    planned = {each.run.identity for each in experiments.load(name).runs()}
+    assert not [f"{r.run}" for run, r in records.items() if r.done and run not in planned]
+
+
+def test_each_paper_proposes_a_method_and_its_kind_is_the_same_in_all_its_tables():
+    for paper, names in experiments.papers().items():
+        specs = [experiments.load(name).spec for name in names]
+        kinds = {(label, c.kind) for s in specs for label, c in s.columns.items() if c.kind}
+        assert "own" in dict(kinds).values(), paper
+        assert len(kinds) == len(dict(kinds)), paper
 
 
 def test_a_paper_stands_for_its_tables_and_figures():

@@ -48,6 +48,20 @@ def test_planned_runs_and_published_values():
     assert file.published("one", "no") is None
 
 
+def test_a_kind_changes_no_run():
+    file = read(("    model: lr\n", "    model: lr\n    kind: simple\n"))
+    assert (file.spec.columns["LG"].kind, file.spec.columns["NMF"].kind) == ("simple", None)
+    assert list(file.runs()) == list(read().runs())
+
+
+def test_the_deprecated_key_proposed_gives_its_columns_the_kind_own():
+    change = ("    model: lr\n", "    model: lr\n    kind: own\n")
+    with pytest.warns(FutureWarning, match=r"mine\.yaml:3: .* give its columns kind: own"):
+        file = read(("metric:", "proposed: [LG]\nmetric:"))
+    assert file.spec.columns == read(change).spec.columns
+    assert file.spec.proposed == read(change).spec.proposed == ("LG",)
+
+
 def test_each_split_is_a_repeat_of_every_method():
     file = experiments.read(SPLITS, PATH)
     planned = [(p.column, p.repeat, p.run.seed, p.run.task.options["split"]) for p in file.runs()]

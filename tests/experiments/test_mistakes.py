@@ -68,6 +68,7 @@ LEVELS = "  levels: {experiment: gtl-table3, column: LG}\n"
         (TABLE, "title: t\npaper", "title: 2001-01-01\npaper", 1, "title: expected a valid string"),
         (TABLE, "model: nmf", "model: 3", 17, "columns.NMF.model: expected a valid string, got 3"),
         (TABLE, NMF, "    control: maybe", 18, "columns.NMF.control: expected a valid boolean"),
+        (TABLE, NMF, "    kind: best", 18, "kind: expected 'own', 'variant', 'rival' or 'simple'"),
         (TABLE, NMF, "    params: [5]", 18, "columns.NMF.params: expected a valid dictionary"),
         (PRINTED, "81.71", "[a, b]", 21, "published.one.LG: expected a valid number"),
         (PRINTED, "value: 1.0", "value: -1", 24, "tolerance.value: expected greater than or equal"),

@@ -3,19 +3,44 @@
 import click
 
 from transferbench.cli._options import all_names, completing
+from transferbench.cli._results import locate, repeats_option
 from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
 
-@click.command()
+@click.command(short_help="Print BibTeX of an experiment, a number, a dataset, a task or a model.")
 @click.argument("name", default="", metavar="[NAME]", shell_complete=completing(all_names))
+@click.argument("row", required=False)
+@click.argument("column", required=False)
+@click.option("--x", type=float, default=None, help="Position on a figure's x axis.")
+@repeats_option
 @click.pass_obj
-def command(settings: Settings, name: str) -> None:
-    """Print BibTeX of an experiment, a dataset, a task or a model.
+def command(
+    settings: Settings, name: str, row: str | None, column: str | None, x: float | None,
+    repeats: int | None,
+) -> None:  # fmt: skip
+    """Print BibTeX of an experiment, a number of it, a dataset, a task or a model.
 
     The entries are the paper, the data with address and licence, and transferbench itself. Without
-    NAME, the command prints only the entry of transferbench.
-    """
-    from transferbench import citing
+    NAME, the command prints only the entry of transferbench. With the ROW and the COLUMN of an
+    experiment, the first entry is the number there, with the digest of its runs; they are named as
+    `transferbench explain` names them.
 
-    echo(citing.bibtex(name, settings.results), nl=False)
+    \b
+    transferbench cite gtl-table3
+    transferbench cite gtl-table3 "comp vs rec" GCMF
+    """
+    from transferbench import citing, experiments
+    from transferbench.errors import UserError
+    from transferbench.evidence import explain
+    from transferbench.evidence.frame import read_cells
+
+    if row is None:
+        echo(citing.bibtex(name, settings.results), nl=False)
+        return
+    if column is None:
+        raise UserError("a number has a row and a column; name both, or leave out both.")
+    settings = locate(settings, name, repeats)
+    file = experiments.load(name, settings.results)
+    cells = read_cells(file, settings.with_runs(file.name) / file.name)
+    echo(citing.bibtex_of_number(file, explain.find(file, cells, row, column, x)), nl=False)

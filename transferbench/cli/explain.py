@@ -40,7 +40,7 @@ def command(
     """
     from transferbench import experiments, tasks
     from transferbench.errors import UserError
-    from transferbench.evidence import answer, audit, explain
+    from transferbench.evidence import audit, explain
     from transferbench.evidence.frame import read_cells
 
     settings = locate(settings, experiment, repeats)
@@ -49,10 +49,10 @@ def command(
     if row is None or column is None:
         if x is not None:
             raise UserError("--x is for one number; name its row and column, or leave out --x.")
-        listed = answer.listed(file, cells, row or "")
-        echo_sentences(answer.listed_sentence(listed, named=bool(row)))
+        listed = explain.listed(file, cells, row or "")
+        echo_sentences(explain.listed_sentence(listed, named=bool(row)))
         echo()
-        echo_table([answer.HEADS, *(answer.difference_row(file, cell) for cell in listed)])
+        echo_table([explain.HEADS, *(explain.difference_row(file, cell) for cell in listed)])
         return
     cell = explain.find(file, cells, row, column, x)
     facts = explain.describe_cell(file, cell)
@@ -61,11 +61,12 @@ def command(
     printed = experiments.PUBLISHED.match(compared)  # also dtl-table3-copied
     findings = audit.findings([compared])[compared] if printed else []
     echo()
-    echo_sentences(answer.first_sentence(file, cells, cell, findings))
+    echo_sentences(explain.first_sentences(file, cells, cell, findings))
     if not math.isnan(cell.published):
         echo("\nWhat is known of it:")
         _echo_named(explain.why(file, cells, cell, findings))
         echo("\nWhat it is:")
+    facts.pop("verdict", None)  # the first sentence has it
     _echo_named(facts)
     task = cell.records[0].run.task
     built = task.built_path(settings).is_file()

@@ -95,9 +95,9 @@ def _print_answer(shown: dict[str, Evidence], *, by_paper: bool) -> None:
     """Print the totals of what was reproduced, and its largest differences."""
     if not shown:
         return
-    from transferbench.evidence import answer
+    from transferbench.evidence import summary
 
-    for part in answer.closing(shown, by_paper=by_paper):
+    for part in summary.closing(shown, by_paper=by_paper):
         echo()
         if isinstance(part, str):
             echo(part)

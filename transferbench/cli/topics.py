@@ -33,7 +33,7 @@ from transferbench.settings import Settings
 from transferbench.userdata.documents import ReadOptions, find_domains
 
 if TYPE_CHECKING:
-    from transferbench.comparison_page.topic_section import Describe
+    from transferbench.comparison_page import Describe
     from transferbench.problem import Fit, Problem
     from transferbench.topics import Topic, Topics
 

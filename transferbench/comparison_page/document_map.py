@@ -4,79 +4,86 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
 from transferbench.choose.sample import held_out
 from transferbench.choose.session import Session
 from transferbench.core.scale import unit_rows
+from transferbench.evidence import figures
+from transferbench.evidence.figures import Mark, draw_points
 from transferbench.measures import THRESHOLD
-from transferbench.messages import short_label
+from transferbench.messages import printable, short_label
 from transferbench.problem import Fit, Problem, Truth
 
 #: Largest number of documents that are drawn, and the seed of the draw.
 MAX_POINTS, SEED = 2000, 0
 #: Dimensions of the decomposition that UMAP begins with.
 COMPONENTS = 50
-#: Bytes of a document's beginning that are shown.
+#: Characters of a document's beginning that are shown.
 MAX_TEXT = 160
-#: Number of colours; the last one is for all other domains or classes.
-COLOURS = 8
-#: Width and height of a picture, and its margin.
-WIDTH, HEIGHT, MARGIN = 480, 400, 12
+#: Colours of domains and classes; the last one is for all further ones.
+COLOURS = figures.COLOURS[1:]
+#: Number of parts that are drawn one after the other, so that no domain covers another one.
+LAYERS = 8
 #: Share of the documents at each end of an axis that may lie on the border, so that a few unusual
 #: ones do not press all others together.
 OUTLIERS = 0.005
 
 
-@dataclass(frozen=True)
-class Point:
-    """A document on the map."""
+class DocumentMap(NamedTuple):
+    """The picture of a map as SVG, and what to know of it."""
 
-    #: `x`, `y`: Its place in the picture.
-    x: int
-    y: int
-    #: True if it is of a source, False for a target.
-    of_source: bool
-    #: `domain`, `decision`: Numbers of the colours of its domain and of its decision.
-    domain: int
-    decision: int
-    #: True if it has a label, and its decision is another one.
-    wrong: bool
-    #: Its place, label and decision, and the beginning of its text.
-    about: str
-
-
-@dataclass(frozen=True)
-class DocumentMap:
-    """The map."""
-
-    #: The points, in random order, so that no domain covers another one.
-    points: Sequence[Point]
-    #: Name, number of drawn documents and number of all documents of each domain.
-    drawn: Sequence[tuple[str, int, int]]
-    #: `domains`, `decisions`: Name and number of drawn documents of each colour.
-    domains: Sequence[tuple[str, int]]
-    decisions: Sequence[tuple[str, int]]
-    #: True if a point is wrong.
-    has_wrong: bool
-    #: True if a domain is a source.
-    has_source: bool
-    #: True if UMAP made the two dimensions, False for a truncated singular value decomposition.
-    umap: bool
-    width: int = WIDTH
-    height: int = HEIGHT
-    seed: int = SEED
+    svg: str
+    sentences: list[str]
 
 
 def draw(
-    session: Session, fit: Fit | None, truth: Truth | None, names: Sequence[str]
+    session: Session, fit: Fit | None, truth: Truth | None, names: Sequence[str], model: str
 ) -> DocumentMap | None:
     """Return the map of the documents, None if they have too few features for two dimensions."""
-    # `fit`: The fit whose decisions are shown; None shows the labels of the sources alone.
+    # `fit`: The fit of the model whose decisions are shown; None shows the labels of the sources
+    # alone.
+    # `names`: Names of the columns of its scores.
+    points = points_of(session, fit, truth, names)
+    if points is None:
+        return None
+    problem = session.problem
+    drawn = points["domain"].value_counts()
+    counts = [f"{drawn[d.name]:,} of {len(d.seen):,} in {d.name}" for d in problem.domains]
+    how = (
+        "The two dimensions are the first two of a truncated singular value decomposition of the "
+        "centred features. The extra `map` installs UMAP, which separates groups better."
+    )
+    if _umap():
+        how = (
+            f"The two dimensions are made by UMAP, of the first {COMPONENTS} of a truncated "
+            "singular value decomposition."
+        )
+    marks = []
+    if problem.sources:
+        marks.append("Circles are documents of a source, squares are documents of a target.")
+    if points["wrong"].any():
+        marks.append("A dark edge means that the decision is not the label.")
+    sentences = [
+        "Each point is a document. Documents with alike features are near each other; directions "
+        f"have no meaning. {how} The few most distant documents stand at the edge.",
+        f"Drawn at random (seed {SEED}): {', '.join(counts)}. {' '.join(marks)}".rstrip(),
+    ]
+    source = "; the source by label" if problem.sources else ""
+    by = f"by decision of {model}{source}" if model else f"by label{source}"
+    return DocumentMap(_picture(points, {"domain": "by domain", "decision": by}, names), sentences)
+
+
+def points_of(
+    session: Session, fit: Fit | None, truth: Truth | None, names: Sequence[str]
+) -> pd.DataFrame | None:
+    """Return the drawn documents in random order, None without two dimensions."""
+    # Returns: With x, y, title, the names of the domain and the decision, and whether it is of a
+    # source or has a wrong decision.
     problem = session.problem
     rng = np.random.default_rng(SEED)
     counts = _equal_parts([len(d.seen) for d in problem.domains], MAX_POINTS)
@@ -84,30 +91,56 @@ def draw(
         np.sort(rng.choice(len(d.seen), count, replace=False))
         for d, count in zip(problem.domains, counts, strict=True)
     ]
-    umap = _umap()
-    places = _places(problem, rows, umap)
+    places = _places(problem, rows, _umap())
     if places is None:
         return None
-    domain_of = np.repeat(np.arange(len(rows)), counts)
-    domain_colours, domains = _colours([problem.domains[i].name for i in domain_of], [])
-    decided, wrong, about = [], [], []
-    for i, chosen in enumerate(rows):
-        for text, label, is_wrong in _descriptions(session, i, chosen, fit, truth, names):
-            about.append(text)
-            decided.append(label)
-            wrong.append(is_wrong)
-    colours, decisions = _colours(decided, names)
-    points = [
-        Point(int(x), int(y), bool(problem.domains[d].seen.all()), *rest)
-        for (x, y), d, *rest in zip(
-            places, domain_of, domain_colours, colours, wrong, about, strict=True
-        )
+    found = [
+        (domain.name, bool(domain.seen.all()), *described)
+        for i, (domain, chosen) in enumerate(zip(problem.domains, rows, strict=True))
+        for described in _descriptions(session, i, chosen, fit, truth, names)
     ]
-    points = [points[i] for i in rng.permutation(len(points))]
-    drawn = [(d.name, n, len(d.seen)) for d, n in zip(problem.domains, counts, strict=True)]
-    return DocumentMap(
-        points, drawn, domains, decisions, any(wrong), bool(problem.sources), umap is not None
-    )
+    points = pd.DataFrame(found, columns=["domain", "is_source", "title", "decision", "wrong"])
+    points = points.assign(x=places[:, 0], y=places[:, 1])
+    for column in ("domain", "decision"):
+        points[column] = grouped(points[column])
+    return points.iloc[rng.permutation(len(points))]
+
+
+def grouped(names: Sequence[str]) -> list[str]:
+    """Return the names, with one name for the least frequent of more than there are COLOURS."""
+    counts = Counter(names)
+    if len(counts) <= len(COLOURS):
+        return [*names]
+    frequent = {name for name, _ in counts.most_common(len(COLOURS) - 1)}
+    return [n if n in frequent else f"{len(counts) - len(frequent)} others" for n in names]
+
+
+def _picture(points: pd.DataFrame, panels: dict[str, str], names: Sequence[str]) -> str:
+    """Draw a panel for each column of points by which they are coloured, with its title."""
+    with figures.style("map"):
+        import matplotlib.pyplot as plt
+
+        plt.rcParams["text.parse_math"] = False  # a name may have dollars
+        drawing, axes = plt.subplots(1, 2, figsize=(7.6, 4.2), layout="constrained")
+        for ax, (column, title) in zip(axes, panels.items(), strict=True):
+            counts = Counter(points[column])
+            order = [name for name in dict.fromkeys([*names, *sorted(counts)]) if counts[name]]
+            order.sort(key=lambda name: name.endswith(" others"))  # the last colour
+            colour = dict(zip(order, COLOURS, strict=False))
+            for layer in (points.iloc[i::LAYERS] for i in range(LAYERS)):
+                for (name, is_source, wrong), part in layer.groupby([column, "is_source", "wrong"]):
+                    has_edge = wrong and column == "decision"
+                    draw_points(
+                        ax, part, Mark(colour[name], "o" if is_source else "s"), markersize=4,
+                        alpha=0.8, markeredgecolor=figures.INK, markeredgewidth=int(has_edge),
+                    )  # fmt: skip
+            for name in order:
+                label = printable(f"{name} ({counts[name]:,})")
+                ax.plot([], [], "o", color=colour[name], label=label)
+            ax.set(xticks=[], yticks=[])
+            ax.set_title(printable(title))
+            ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=2, fontsize=8)
+        return figures.to_svg(drawing)
 
 
 def _equal_parts(sizes: Sequence[int], total: int) -> list[int]:
@@ -148,9 +181,7 @@ def _places(problem: Problem, rows: Sequence[np.ndarray], umap: Any) -> np.ndarr
     low, high = np.quantile(Z, [OUTLIERS, 1 - OUTLIERS], axis=0)
     if not (np.isfinite(Z).all() and (high > low).all()):
         return None
-    scale = np.array([WIDTH, HEIGHT]) - 2 * MARGIN
-    places = MARGIN + (np.clip(Z, low, high) - low) / (high - low) * scale
-    return np.asarray(np.rint(places))
+    return np.asarray(np.clip((Z - low) / (high - low), 0, 1))
 
 
 def _descriptions(
@@ -161,7 +192,7 @@ def _descriptions(
     truth: Truth | None,
     names: Sequence[str],
 ) -> list[tuple[str, str, bool]]:
-    """Return text, name of the colour and whether it is wrong, for documents of domain i."""
+    """Return title, decision and whether it is wrong, for documents of domain i."""
     problem, domain = session.problem, session.problem.domains[i]
     several = problem.family == "multilabel"
     is_source = domain.seen.all()
@@ -190,25 +221,6 @@ def _descriptions(
                 if not domain.seen[row]:
                     labels = [short_label(truth.classes[c]) for c in true]
                     parts.append(f"its label: {', '.join(labels) or 'none'}")
-        text = " ".join(text[: 4 * MAX_TEXT].split())
-        encoded = text.encode("utf-8", "replace")
-        if len(encoded) > MAX_TEXT:
-            text = encoded[:MAX_TEXT].decode("utf-8", "ignore").rstrip() + "…"
-        about = "; ".join(parts)
-        described.append((f"{about}\n{text}" if text else about, colour, wrong))
+        beginning = text[:MAX_TEXT] + "…" * (len(text) > MAX_TEXT)
+        described.append((": ".join(filter(None, ["; ".join(parts), beginning])), colour, wrong))
     return described
-
-
-def _colours(names: Sequence[str], order: Sequence[str]) -> tuple[list[int], list[tuple[str, int]]]:
-    """Return the colour of each name, and the name and number of documents of each colour."""
-    # The most frequent names have a colour each, and all others share the last one.
-    counts = Counter(names)
-    kept = [name for name in dict.fromkeys([*order, *counts]) if counts[name]]
-    if len(kept) > COLOURS:
-        frequent = {name for name, _ in counts.most_common(COLOURS - 1)}
-        kept = [name for name in kept if name in frequent]
-    colour = {name: i for i, name in enumerate(kept)}
-    legend = [(name, counts[name]) for name in kept]
-    if others := len(counts) - len(kept):
-        legend.append((f"{others} others", len(names) - sum(count for _, count in legend)))
-    return [colour.get(name, COLOURS - 1) for name in names], legend

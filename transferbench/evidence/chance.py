@@ -1,8 +1,8 @@
-"""Number of printed numbers that are equivalent to ours by chance.
+"""Number of printed numbers that are the same as ours by chance.
 
 The printed numbers of each row of a table are put in random order, each with its deviation. Ours
-stay. Permutations give the p of the number of equivalent cells; derangements, in which no number
-stays where it is printed, give what chance alone yields.
+stay. Permutations give the p of the number of cells that are the same. Derangements, in which no
+number stays where it is printed, give what chance alone yields.
 """
 
 from __future__ import annotations
@@ -39,15 +39,16 @@ class Place:
 
 @dataclass(frozen=True)
 class Chance:
-    """A number of equivalent cells, and those of random orders of the printed numbers."""
+    """A number of cells that are the same, and those of random orders of the printed numbers."""
 
+    #: The number in the order of print, with readings chosen by the rule of all other orders.
     observed: int
     #: `permuted`, `deranged`: The numbers of random permutations and derangements, (ORDERS,).
     permuted: np.ndarray
     deranged: np.ndarray
 
     @classmethod
-    def from_rows(cls, label: str, observed: int, rows: Sequence[Sequence[Place]]) -> Self:
+    def from_rows(cls, label: str, rows: Sequence[Sequence[Place]]) -> Self:
         """Return the numbers for the rows of one paper, whose label is the seed."""
         random = np.random.default_rng(list(label.encode()))
 
@@ -59,6 +60,7 @@ class Chance:
             moved: np.ndarray = drawn[(drawn != np.arange(n)).all(axis=1) | (n == 1)]
             return moved[:ORDERS]
 
+        observed = int(_numbers(rows, lambda n: np.arange(n)[None])[0])
         return cls(observed, _numbers(rows, permutations), _numbers(rows, derangements))
 
     def __add__(self, other: Chance) -> Chance:
@@ -85,15 +87,11 @@ class Chance:
         decimals = 2 if self.p >= 0.1 else 3 if self.p >= 0.01 else 4
         return f"({self.mean:.0f}, p {f'{self.p:.{decimals}f}'.removeprefix('0')})"
 
-    def __str__(self) -> str:
-        """Return the number, and what chance gives in brackets."""
-        return f"{self.observed} {self.in_brackets}"
-
 
 def _numbers(rows: Sequence[Sequence[Place]], orders: Callable[[int], np.ndarray]) -> np.ndarray:
-    """Return the number of equivalent cells for each order."""
-    # In each order, every column has the reading with the most equivalent cells among those that it
-    # is chosen on; of equal ones the first.
+    """Return the number of cells that are the same for each order."""
+    # In each order, every column has the reading with the most such cells among those that it is
+    # chosen on; of equal ones the first.
     labels: dict[str, dict[str, int]] = {}
     chosen_on = {place.column for row in rows for place in row if place.chosen_on}
     for row in rows:
@@ -101,26 +99,27 @@ def _numbers(rows: Sequence[Sequence[Place]], orders: Callable[[int], np.ndarray
             known = labels.setdefault(place.column, {})
             for label in place.values:
                 known.setdefault(label, len(known))
-    counted = {column: np.zeros((len(of), ORDERS), int) for column, of in labels.items()}
-    scores = {column: np.zeros((len(of), ORDERS), int) for column, of in labels.items()}
-    for row in rows:
-        order = orders(len(row))
+    drawn = [orders(len(row)) for row in rows]
+    n = len(drawn[0]) if drawn else ORDERS
+    counted = {column: np.zeros((len(of), n), int) for column, of in labels.items()}
+    scores = {column: np.zeros((len(of), n), int) for column, of in labels.items()}
+    for row, order in zip(rows, drawn, strict=True):
         for i, place in enumerate(row):
             first = next(iter(place.values.values()))
             for label, k in labels[place.column].items():
-                hits = _equivalent_to(place.values.get(label, first), row)[order[:, i]]
+                hits = _same_as(place.values.get(label, first), row)[order[:, i]]
                 counted[place.column][k] += hits
                 if place.chosen_on or place.column not in chosen_on:
                     scores[place.column][k] += hits
-    total = np.zeros(ORDERS, int)
+    total = np.zeros(n, int)
     for column, of_labels in counted.items():
         chosen = scores[column].argmax(axis=0)
         total += np.take_along_axis(of_labels, chosen[None], axis=0)[0]
     return total
 
 
-def _equivalent_to(cell: Cell, row: Sequence[Place]) -> np.ndarray:
-    """Return which printed numbers of a row a cell of ours would be equivalent to."""
+def _same_as(cell: Cell, row: Sequence[Place]) -> np.ndarray:
+    """Return which printed numbers of a row a cell of ours would be the same as."""
     if cell.reason:
         return np.zeros(len(row), bool)
     values, errors, dofs = np.array(

@@ -1,4 +1,4 @@
-"""Judge the claims of the papers by our runs: they hold, fail or are undetermined.
+"""Judge the claims of the papers by our runs: they hold, fail or are open.
 
 The tests (see `stats`) are fixed by the kind of predicate, before anything is run. A claim on every
 row holds if the test of every row is significant; it fails if one row shows the contrary. A claim
@@ -9,7 +9,7 @@ over the units. Where one of several tests is enough, they share the significanc
 difference that is smaller than what matters, one without a known error (a single run), one on fewer
 than five documents, one of fewer than five equal seeds, and one between identical columns decide
 nothing.
-Otherwise, or if runs are missing, the claim is undetermined.
+Otherwise, or if runs are missing, the claim is open.
 """
 
 import math
@@ -30,10 +30,10 @@ from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import Better, Claim, Higher, Span, Stable
 from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
 from transferbench.runs import store
-from transferbench.runs.record import CorrectDocuments, Record
+from transferbench.runs.record import CorrectDocuments
 from transferbench.stats import ALPHA, NO_SEED, ROUNDING, Extent
 
-Outcome = Literal["holds", "fails", "undetermined"]
+Outcome = Literal["holds", "fails", "open"]
 ROWS = {
     "every": "on every row",
     "most": "on most rows",
@@ -85,8 +85,10 @@ class ScaledRow:
     scale_max: int
     #: The domain that the row shows; None for all.
     domain: str | None
-    #: False for costs and objectives, which are not of documents.
-    by_documents: bool
+    #: True if the runs may say which documents are right.
+    by_document: bool
+    #: The share of the errors that counts as avoided, by rival.
+    avoided: Mapping[str, float]
     #: Cells by column and x; x is None in a table and for level lines.
     cells: dict[str, dict[float | None, Cell]] = field(default_factory=dict)
 
@@ -104,11 +106,29 @@ class ScaledRow:
         """Return the mean of a column over a span by seed, for the seeds that every x has."""
         cells = list(self.at(column, span).values())
         seeds = set.intersection(*(set(cell.by_seed) for cell in cells))
-        means = {seed: fmean(cell.by_seed[seed] for cell in cells) for seed in seeds}
-        missing = next((cell.reason for cell in cells if cell.reason), "")
-        variance = fmean(cell.variance for cell in cells)  # the same documents at every x
-        right = {seed: _mean([cell.right.get(seed, {}) for cell in cells]) for seed in seeds}
-        return replace(cells[0], by_seed=means, reason=missing, variance=variance, right=right)
+        return replace(
+            cells[0],
+            by_seed={seed: fmean(cell.by_seed[seed] for cell in cells) for seed in seeds},
+            reason=next((cell.reason for cell in cells if cell.reason), ""),
+            variance=fmean(cell.variance for cell in cells),  # the same documents at every x
+            records=tuple(record for cell in cells for record in cell.records),
+            repeats=tuple(seed for cell in cells for seed in cell.repeats),
+        )
+
+    def right(self, cell: Cell, seeds: Container[int | None]) -> CorrectDocuments:
+        """Return the share of runs in which each document is right; empty if it is not known."""
+        runs = [
+            record.correct(self.domain)
+            for seed, record in zip(cell.repeats, cell.records, strict=True)
+            if self.by_document and (seed is None or seed in seeds)
+        ]
+        if not runs or any(run.keys() != runs[0].keys() for run in runs):
+            return {}
+        avoided = self.avoided.get(cell.column, 0.0)
+        return {
+            key: avoided + (1 - avoided) * np.mean([run[key] for run in runs], axis=0)
+            for key in runs[0]
+        }
 
     def pair(self, comparison: str, ours: Cell, theirs: Cell, margin: float) -> dict[str, Any]:
         """Return the line of two cells: ours less theirs and the margin, paired by seed."""
@@ -143,53 +163,32 @@ class ScaledRow:
         """Return what the choice of documents does to a difference."""
         # If both methods are scored on the same documents, and it is known which are right, they
         # are paired. Otherwise the error is as if they were scored on different ones. A stated
-        # value has no error.
+        # value has no error: ours counts as if it were the stated one. Two single runs of methods
+        # without seeds have an exact test.
         # `margin`: What the difference must exceed.
-        counts = [self.documents(cell) for cell in (ours, theirs) if cell.records]
-        n = min(map(sum, counts), default=0) or math.nan
         error, exact = math.sqrt(ours.variance + theirs.variance), (math.nan, math.nan)
-        right, other = (
-            _mean([cell.right.get(seed, cell.right.get(None, {})) for seed in by_seed])
-            for cell in (ours, theirs)
-        )
+        single, scale_max = by_seed.keys() == {None}, self.scale_max
+        right, other = self.right(ours, by_seed), self.right(theirs, by_seed)
         if right and right.keys() == other.keys():
             paired = [right[key] - other[key] for key in right]
-            error = self.scale_max * stats.paired_error(paired, margin / self.scale_max)
-            single_runs = len(paired) == 1 and np.isin(paired[0], (-1, 0, 1)).all()
-            if single_runs and not margin:
+            error = scale_max * stats.paired_error(paired, margin / scale_max)
+            if single and len(paired) == 1 and not margin and not np.any(paired[0] % 1):
                 exact = stats.mcnemar_p(paired[0])
-        elif error > 0 and not theirs.records and len(counts[0]) == 1:
-            stated = fmean(theirs.by_seed.values()) + margin
-            share = min(max(stated / self.scale_max, 0.0), 1.0)
-            n_right = (fmean(by_seed.values()) + stated) / self.scale_max * n
-            exact = stats.binomial_p(n_right, int(n), share)
-            # Of the two variances the larger one: ours, and that if our value were the stated one.
-            of_stated = (share * (1 - share) * n + stats.ADDED_DOCUMENTS) / n**2
-            error = max(error, self.scale_max * math.sqrt(of_stated))
-        return {
-            "error": error,
-            "exact_for": exact[0],
-            "exact_against": exact[1],
-            "documents": n,
-            "least_error": 0.0 if error > 0 or math.isnan(n) else self.scale_max / n,
-        }
+        elif error > 0 and not theirs.records:
+            stated = (fmean(theirs.by_seed.values()) + margin) / scale_max
+            share, n = min(max(stated, 0.0), 1.0), self.documents(ours)
+            squares = (share * (1 - share) + stats.ADDED_DOCUMENTS / n) / n
+            error = scale_max * math.sqrt(squares.sum()) / len(n)
+            if single and len(n) == 1:
+                n_right = (by_seed[None] / scale_max + stated) * n[0]
+                exact = stats.binomial_p(round(n_right), int(n[0]), share)
+        return {"error": error, "exact_for": exact[0], "exact_against": exact[1]}
 
-    def documents(self, cell: Cell) -> list[int]:
-        """Return the number of scored documents of each domain of a cell; 0 if it is not known."""
-        done = [record for record in cell.records if record.done and self.by_documents]
-        return [
-            min(record.documents.get(domain, 0) for record in done)
-            for domain in (done[0].metrics if done else ())
-            if domain == (self.domain or domain)
-        ]
-
-
-def _mean(values: Sequence[CorrectDocuments]) -> CorrectDocuments:
-    """Return the mean value of each document; empty if the documents are not the same."""
-    first = values[0] if values else {}
-    if any(documents.keys() != first.keys() for documents in values):
-        return {}
-    return {key: np.mean([documents[key] for documents in values], axis=0) for key in first}
+    def documents(self, cell: Cell) -> np.ndarray:
+        """Return the number of scored documents of each domain of a cell."""
+        done = [record for record in cell.records if record.done]
+        domains = [self.domain] if self.domain else done[0].metrics
+        return np.array([min(record.documents[name] for record in done) for name in domains])
 
 
 def judge(
@@ -239,7 +238,7 @@ def _judge(
         comparison, _, row, why = missing[0]
         more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
         reason = f"{comparison}, {row}: {why}{more}"
-        return ClaimResult(claim, "undetermined", tests, pd.DataFrame(), reason, matters)
+        return ClaimResult(claim, "open", tests, pd.DataFrame(), reason, matters)
     tests = stats.paired_tests(differences, tests, matters)
     extent = _extent(claim)
     over_units = extent in ("most", "average") and all(row.unit for row in rows)
@@ -250,42 +249,17 @@ def _judge(
     )
     shared = decisions.filter(like=corrected_side)
     decisions[shared.columns] = shared.mul(len(shared)).clip(upper=1.0)
-    outcome: Outcome = "undetermined"
+    outcome: Outcome = "open"
     if holds_if(decisions["for_p"] <= ALPHA):
         outcome = "holds"
     elif fails_if(decisions["against_p"] <= ALPHA):
         outcome = "fails"
-    means, n_units = tests["mean"], 0
-    if over_units:
-        means = stats.average(differences, tests, ["comparison", "unit"])[0].mean(axis=1)
-        n_units = means.index.unique("unit").size
-    decisions["mean"] = means.groupby(level="comparison", sort=False).mean()
+    n_units = tests.index.unique("unit").size if over_units else 0
     return ClaimResult(claim, outcome, tests, decisions, "", matters, n_units)
 
 
-@dataclass(frozen=True)
-class _Decisions(Mapping[int | None, CorrectDocuments]):
-    """Which documents are right, by seed; unpacked when they are asked for, as they are large."""
-
-    # Of a rival's errors, a share may count as avoided.
-
-    records: Mapping[int | None, Record]
-    domain: str | None
-    avoided: float
-
-    def __getitem__(self, seed: int | None) -> CorrectDocuments:
-        correct = self.records[seed].correct(self.domain)
-        return {key: self.avoided + (1 - self.avoided) * bits for key, bits in correct.items()}
-
-    def __iter__(self) -> Iterator[int | None]:
-        return iter(self.records)
-
-    def __len__(self) -> int:
-        return len(self.records)
-
-
 def _rows(
-    claim: Claim, file: Experiment, cells: Sequence[Cell], columns: Container[str], prefix: str
+    claim: Claim, file: Experiment, cells: Sequence[Cell], columns: set[str], prefix: str
 ) -> list[ScaledRow]:
     """Return the rows of an experiment that show the claim's measure."""
     # `prefix`: Start of the rows' labels; empty for the claim's experiment, of which `among` may
@@ -301,34 +275,30 @@ def _rows(
         return sign * value
 
     same = identical_columns(file, cells)
+    avoided = dict.fromkeys(columns - {*better.columns}, better.fewer_errors) if better else {}
     # A curve has other decisions at each iteration, which are not recorded.
     by_document = measure == "accuracy" and not (file.spec.figure and file.spec.figure.iterations)
     rows: dict[str, ScaledRow] = {}
     for cell in cells:
-        by_default = not file.spec.rows[cell.row].reading_of and (prefix or not claim.among)
+        spec = file.spec.rows[cell.row]
+        by_default = not spec.reading_of and (prefix or not claim.among)
         if not (cell.row in claim.among or by_default) or file.metric(cell.row) != measure:
             continue
         label = prefix + cell.row
-        domain = file.spec.rows[cell.row].domain
-        row = ScaledRow(label, file.unit(cell.row), same, scale_max, domain, not ratio)
-        row = rows.setdefault(label, row)
+        if label not in rows:
+            unit = file.unit(cell.row)
+            rows[label] = ScaledRow(label, unit, same, scale_max, spec.domain, by_document, avoided)
         if cell.column not in columns:
             continue
-        # Of a rival, the share of the errors that the claim is about counts as avoided.
-        rival = better is not None and cell.column not in better.columns
-        avoided = better.fewer_errors if better and rival else 0.0
-        scaled = {seed: scale(value, avoided) for seed, value in cell.by_seed.items()}
-        by_repeat = zip(cell.repeats, cell.records, strict=True)
-        records = dict(by_repeat) if by_document else {}
-        right = _Decisions(records, domain, avoided)
-        x = None if math.isnan(cell.x) else cell.x
-        row.cells.setdefault(cell.column, {})[x] = replace(
-            cell, by_seed=scaled, published=scale(cell.published, avoided), right=right
+        share, x = avoided.get(cell.column, 0.0), None if math.isnan(cell.x) else cell.x
+        scaled = {seed: scale(value, share) for seed, value in cell.by_seed.items()}
+        rows[label].cells.setdefault(cell.column, {})[x] = replace(
+            cell, by_seed=scaled, published=scale(cell.published, share)
         )
         if better and better.value is not None:
             stated: dict[int | None, float] = {None: scale(better.value, better.fewer_errors)}
             cell = replace(NO_RUNS, reason="", by_seed=stated, variance=0.0)
-            row.cells[f"{better.value:g}"] = {None: cell}
+            rows[label].cells[f"{better.value:g}"] = {None: cell}
     return list(rows.values())
 
 
@@ -363,13 +333,11 @@ def _lines(
         else:
             label = f"{column} at {_span_text(predicate.x)}"
             points = list(row.at(column, predicate.x).values())
-            low, high = _least_favourable(row, points, predicate.within)
+            low, high = _least_favourable(points, predicate.within)
             line = row.pair(label, low, high, margin)
             line["n_pairs"] = max(1, math.perm(len(points), 2))
-            # The method and the documents are the same at every x, so an error of independent
-            # documents is far too large. It counts only if the seeds show none.
-            if np.ptp([*line["by_seed"].values()] or [0.0]) > ROUNDING:
-                line |= {"error": math.nan, "exact_for": math.nan, "exact_against": math.nan}
+            # A statement about these documents, which are the same at every x: they have no error.
+            line |= {"error": 0.0, "exact_for": math.nan, "exact_against": math.nan}
             yield line
 
 
@@ -384,33 +352,20 @@ def _margin(claim: Claim) -> float:
             return -within
 
 
-def _least_favourable(row: ScaledRow, points: Sequence[Cell], within: float) -> tuple[Cell, Cell]:
-    """Return the points, low and high, of a stable column with the smallest p against it."""
-    # It may differ from the pair of the lowest and the highest mean. Points without a spread over
-    # the seeds are tested by the documents, as in `stats.one_sided_p`.
-    from scipy.special import ndtr, stdtr
-
+def _least_favourable(points: Sequence[Cell], within: float) -> tuple[Cell, Cell]:
+    """Return the points, low and high, of a stable column with the largest p for it."""
+    # They may differ from the points of the lowest and the highest mean.
     complete = [point for point in points if not point.reason] or points
     seeds = min(len(point.by_seed) for point in complete)
     values = np.array([list(point.by_seed.values())[:seeds] or [0.0] for point in complete])
     gaps = values[:, None] - values + within
     mean, spread = gaps.mean(axis=-1), gaps.std(axis=-1) / math.sqrt(max(seeds - 1, 1))
-    variance = np.array([point.variance for point in complete])
-    documents, equal = np.sqrt(variance[:, None] + variance), spread <= ROUNDING
-    for i, j in np.argwhere(equal & ~np.eye(len(complete), dtype=bool)):
-        low, high = complete[i], complete[j]
-        if low.right and high.right:  # the same documents
-            gap = dict.fromkeys(low.by_seed, float(mean[i, j]))
-            documents[i, j] = row.document_error(low, high, gap, -within)["error"]
-    # A pair without a known error has p = 0.5, so it comes before all that are close enough.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        by_documents = np.where(documents > 0, ndtr(mean / documents), 0.5)
-        if seeds > 1:
-            by_documents = by_documents.clip(2.0**-seeds, 1 - 2.0**-seeds)
-        p = np.where(equal, by_documents, stdtr(seeds - 1, mean / spread))
-    np.fill_diagonal(p, 2.0)  # no pair
-    p[np.isnan(mean)] = -1.0  # values without a logarithm make the test incomplete
-    least = np.lexsort((mean.ravel(), p.ravel()))[0]
+    n = math.inf if None in complete[0].by_seed else seeds
+    of_equal = np.where(mean > 0, 2.0**-n, 1 - 2.0**-n)  # the sign test
+    p = np.where(spread > ROUNDING, stats.one_sided_p(mean, spread, n, 0.0), of_equal)
+    np.fill_diagonal(p, -1.0)  # no pair
+    p[np.isnan(mean)] = 2.0  # values without a logarithm make the test incomplete
+    least = np.lexsort((mean.ravel(), -p.ravel()))[0]
     low, high = (complete[i] for i in np.unravel_index(least, p.shape))
     # An incomplete point in place of the lowest one makes the test incomplete, too.
     return next((point for point in points if point.reason), low), high
@@ -442,42 +397,26 @@ def explanation(experiment: Experiment, result: ClaimResult) -> str:
         sentences.append(f"Tested over {n} units, each a {unit}: p ≥ {2.0**-n:.3g}{few}")
     why: dict[str, list[str]] = {}
     for label, rows in result.tests.groupby(level="comparison", sort=False):
-        reason = _undecided(rows, result)
+        reason = _undecided(rows["undecided"], result)
         if reason and result.decisions.loc[label, ["for_p", "against_p"]].min() > ALPHA:
             why.setdefault(reason, []).append(label)
     sentences += [f"{reason}: {', '.join(labels)}" for reason, labels in why.items()]
     return ". ".join([*sentences, *result.related]) + "."
 
 
-def _undecided(rows: pd.DataFrame, result: ClaimResult) -> str:
+def _undecided(of_rows: pd.Series, result: ClaimResult) -> str:
     """Return why the tests of a comparison can decide nothing, "" if they can."""
-    if rows["identical"].all():
-        return "Identical columns"
-    if (rows["mean"].abs() < result.matters).all():
-        return "No difference that matters"
+    # Over units the errors of rows do not count. An average has the errors of all rows.
+    reasons = [reason for reason in of_rows if reason]
     if result.n_units:
-        return ""
-    no_error = (rows["for_p"] == 1) & (rows["against_p"] == 1) & ~rows["identical"]
-    no_error &= rows["mean"].abs() >= result.matters
-    p_equal = np.exp2(-rows["n"])
-    equal = (rows["n"] > 1) & (rows[["for_seeds", "against_seeds"]].min(axis=1) == p_equal)
-    equal &= p_equal > ALPHA
-    if _extent(result.claim) == "average":  # a row without an error has that of the others
-        no_error, equal = no_error & no_error.all(), equal & equal.all()
-    where = "" if no_error.all() else f", on {no_error.sum()} of {len(rows)} rows"
-    if (no_error & (rows["n"] > 1)).any():
-        return f"All seeds give the same difference, so no error is known{where}"
-    if no_error.any():
-        return f"No error is known for a single run{where}"
-    n = rows["documents"].agg("min" if _extent(result.claim) == "every" else "max")
-    documents = "1 document" if n == 1 else f"{n:.0f} documents"
-    if 2.0**-n > ALPHA:
-        return f"On {documents} p ≥ {2.0**-n:.3g}, which decides nothing"
-    if equal.any():
-        where = "" if equal.all() else f", on {equal.sum()} of {len(rows)} rows"
-        n = rows.loc[equal, "n"].min()
-        return f"{n} equal seeds give p ≥ {2.0**-n:.3g}, which decides nothing{where}"
-    return ""
+        reasons = [each for each in reasons if each in (stats.IDENTICAL, stats.SMALL)]
+    if len(reasons) < len(of_rows):
+        if result.n_units or _extent(result.claim) == "average":
+            return ""
+        reasons = [each for each in reasons if each != stats.SMALL]
+    n = reasons.count(reasons[0]) if reasons else 0
+    where = f", on {n} of {len(of_rows)} rows" if n < len(of_rows) else ""
+    return f"{reasons[0]}{where}" if reasons else ""
 
 
 def identical(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
@@ -543,8 +482,8 @@ def comparisons(experiment: Experiment, result: ClaimResult) -> list[tuple[str, 
             f"{against.sum()}",
             text(decision.mean),
             f"{text(rows['mean'].min())} {least_row}",
-            _p_text(decision.for_p, decision.for_seeds, decision.for_documents),
-            _p_text(decision.against_p, decision.against_seeds, decision.against_documents),
+            _number(decision.for_p),
+            _number(decision.against_p),
             in_paper,
         ))  # fmt: skip
     return lines
@@ -559,13 +498,6 @@ def _difference_text(experiment: Experiment, claim: Claim, difference: float) ->
     if (claim.measure or experiment.spec.metric) in COSTS:
         return f"× {10**value:.2f}"
     return f"{value:+.{digits}f}".replace("-", "−")
-
-
-def _p_text(p: float, seeds: float, documents: float) -> str:
-    """Return the p that decides and those of its parts that are known."""
-    parts = {"seeds": seeds, "documents": documents}
-    known = [f"{name} {_number(part)}" for name, part in parts.items() if not math.isnan(part)]
-    return f"{_number(p)} ({', '.join(known)})" if known else _number(p)
 
 
 def _number(p: float) -> str:

@@ -1,8 +1,13 @@
-"""Explain one number of a table or figure: its runs, and what has changed since."""
+"""Explain a number of a table or figure: its verdict, its runs, what has changed since.
 
+`listed` orders the numbers of a table, a row or a column by their difference from print.
+"""
+
+import hashlib
 import math
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from itertools import groupby
@@ -13,8 +18,10 @@ from transferbench import datasets, experiments, models, parameters
 from transferbench.errors import MAX_LISTED, UserError, unknown
 from transferbench.evidence.audit import Finding
 from transferbench.evidence.frame import Cell
-from transferbench.evidence.verdict import LOOKS, TESTED
+from transferbench.evidence.page import anchor
+from transferbench.evidence.verdict import DIFFERENT, LOOKS
 from transferbench.experiments.experiment import Experiment
+from transferbench.experiments.schema import Schema
 from transferbench.messages import counted
 from transferbench.runs import worker
 from transferbench.runs.record import Run
@@ -62,7 +69,7 @@ def _other_names(experiment: Experiment) -> tuple[dict[str, str], dict[str, str]
     return by_task, {c.model: name for name, c in reversed(spec.columns.items())}
 
 
-def label_of_any(
+def _label_of_any(
     experiment: Experiment, cells: Sequence[Cell], name: str
 ) -> tuple[Literal["row", "column"], str]:
     """Return whether a name is of a row or of a column, and its label."""
@@ -97,8 +104,7 @@ def why(
     row, column = printed = printed_cell(experiment, cell)
     digits = [f for f in findings if f.column == column and row in f.rows]
     tolerances = [t for t in experiment.compared.tolerance if row in (t.rows or [row])]
-    names_column = re.compile(rf"(?<!\w){re.escape(column)}(?!\w)")
-    notes = [f"{note.rstrip('.')}." for note in spec.notes if names_column.search(note)]
+    notes = [f"{note.rstrip('.')}." for note in spec.notes if _is_about(spec, note, row, column)]
     paper = experiments.PUBLISHED.fullmatch(spec.control_of or experiment.name)
     in_row = [other for other in cells if other.row == cell.row]
     in_column = [other for other in cells if other.column == cell.column]
@@ -117,6 +123,17 @@ def why(
         "more": f"docs/papers/{paper[1]}.md, docs/findings.md" if paper else "",
     }
     return {subject: sentence for subject, sentence in sentences.items() if sentence}
+
+
+def _is_about(spec: Schema, note: str, row: str, column: str) -> bool:
+    """Return True if a note names the row or the column, and not only others of its kind."""
+    named = [
+        {name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", note)}
+        for names in (spec.rows, spec.columns)
+    ]
+    return any(named) and all(
+        own in names for own, names in zip((row, column), named, strict=True) if names
+    )
 
 
 def printed_cell(experiment: Experiment, cell: Cell) -> tuple[str, str]:
@@ -176,26 +193,6 @@ def describe_cell(experiment: Experiment, cell: Cell) -> dict[str, str]:
     ours += "" if math.isnan(cell.std) else f" ± {text(cell.std)}"
     printed = "no number" if math.isnan(cell.published) else f"{cell.published:g}{unit}"
     printed += "" if math.isnan(cell.published_std) else f" ± {cell.published_std:g}"
-    look = LOOKS.get(cell.verdict)
-    verdict = f"{look.sign} {look.words}" if look else ""
-    verdict = ", ".join(filter(None, (verdict, cell.reason)))
-    if not math.isnan(cell.difference + cell.tolerance):
-        verdict += f", {cell.difference:+.2f}; tolerance ±{cell.tolerance:.3g}"
-    test = ""
-    if cell.verdict in TESTED:
-        low, high = (cell.difference + sign * cell.margin for sign in (-1, 1))
-        test = f"90 % interval of the difference: {low:+.2f} to {high:+.2f}"
-        if math.isnan(cell.published_std):
-            test += "; print states no deviation: its number is compared as it stands"
-        if cell.verdict == "cannot tell":
-            test += (
-                "; more seeds may decide"
-                if cell.can_be_same
-                else (
-                    "; no number of our runs can show that they are the same: the printed error alone "
-                    "exceeds the tolerance"
-                )
-            )
     seconds = [record.seconds for record in cell.records if record.seconds is not None]
     peaks = [record.peak_mib for record in cell.records if record.peak_mib is not None]
     took = f"{fmean(seconds):.3g} s a fit" if seconds else ""
@@ -211,8 +208,8 @@ def describe_cell(experiment: Experiment, cell: Cell) -> dict[str, str]:
         "title": f"{experiment.name}: {cell.column}, {cell.row}{x}",
         "ours": f"{ours}, {cell.metric}, {cell.runs} of {cell.planned} runs",
         "paper": f"{printed}; {paper.title}, {paper.venue}, {paper.place}",
-        "verdict": "" if spec.figure else verdict,
-        "test": "" if spec.figure else test,
+        "verdict": "" if spec.figure else _verdict(experiment, cell),
+        "number": identity(experiment, cell),
         "again": command(record.run for record in cell.records),
         "setting": ", ".join(f"{n}={value}" for n, value in cell.records[0].run.params.items()),
         "chosen": cell.setting,
@@ -227,6 +224,41 @@ def describe_cell(experiment: Experiment, cell: Cell) -> dict[str, str]:
         "versions": "; ".join(reported(cell, "versions")),
     }
     return {name: text for name, text in texts.items() if text}
+
+
+def identity(experiment: Experiment, cell: Cell) -> str:
+    """Return the identity of a number: its page, its anchor there, and the digest of its runs."""
+    lines = "\n".join(record.line for record in cell.records)
+    digest = hashlib.sha256(lines.encode()).hexdigest()[:12]
+    return f"{experiment.name}#{anchor(cell.row, cell.column, cell.x)}@{digest}"
+
+
+def _verdict(experiment: Experiment, cell: Cell) -> str:
+    """Return the verdict with the difference and what it was tested by; "" without one."""
+    if not cell.verdict:
+        return ""
+    parts = [LOOKS[cell.verdict].words]
+    if cell.verdict == "unavailable":
+        return f"{LOOKS[cell.verdict].sign} {cell.reason}"
+    digits = digits_of(experiment)
+    if abs(abs(cell.difference) - cell.tolerance) < 10.0**-digits:
+        digits += 2  # so that the difference is not written as the tolerance
+    parts.append(f"difference {cell.difference:+.{digits}f}, tolerance {cell.tolerance:.3g}")
+    if cell.margin:
+        if math.isnan(cell.margin):
+            parts.append("one run shows no error, so nothing is tested")
+        else:
+            low, high = (cell.difference + sign * cell.margin for sign in (-1, 1))
+            parts.append(f"its 90 % interval {low:+.{digits}f} to {high:+.{digits}f}")
+    if math.isnan(cell.published_std):
+        parts.append("print states no deviation, so its number is compared as it stands")
+    if cell.verdict == "cannot tell":
+        parts.append(
+            "more seeds may decide"
+            if cell.can_be_same
+            else "no runs can show that they are the same, as the printed error is too large"
+        )
+    return f"{LOOKS[cell.verdict].sign} {'; '.join(parts)}"
 
 
 def reported(cell: Cell, name: Literal["data", "code", "versions"]) -> list[str]:
@@ -288,3 +320,96 @@ def _text(value: object) -> str:
     if isinstance(value, tuple | list):
         return ",".join(map(_text, value))
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
+def listed(experiment: Experiment, cells: Sequence[Cell], name: str) -> list[Cell]:
+    """Return the cells of a row, of a column or of all, those that differ most from print first."""
+    # `name`: Label of a row or column, or its task or model; "" for all cells. All cells are those
+    # of the paper's table, without second readings.
+    if name:
+        what, label = _label_of_any(experiment, cells, name)
+        chosen = [cell for cell in cells if getattr(cell, what) == label]
+    else:
+        chosen = [
+            cell for cell in cells if printed_cell(experiment, cell) == (cell.row, cell.column)
+        ]
+    chosen = [cell for cell in chosen if not math.isnan(cell.published)]
+    if not chosen:
+        named = experiment.spec.rows, experiment.spec.columns
+        rows, columns = (", ".join(map(shlex.quote, names)) for names in named)
+        raise UserError(
+            f"{experiment.name}: no printed number is compared there; name a row ({rows}) and a "
+            f"column ({columns})."
+        )
+
+    return sorted(chosen, key=lambda cell: (math.isnan(cell.difference), -abs(cell.difference)))
+
+
+def listed_sentence(cells: Sequence[Cell], *, named: bool) -> str:
+    """Return how many of the listed numbers have each verdict."""
+    # `named`: True for the cells of one row or column, which include second readings.
+    counts = Counter[str](cell.verdict for cell in cells)
+    parts = [f"{counts[name]} {LOOKS[name].words}" for name in LOOKS if counts[name]]
+    readings = (
+        "Second readings are listed, too."
+        if named
+        else "Second readings and controls are left out; name a row or a column to see them."
+    )
+    return f"{len(cells)} printed numbers: {'; '.join(parts)}. {readings}"
+
+
+def digits_of(experiment: Experiment) -> int:
+    """Return the number of decimals of a difference: two for per cent, four for fractions."""
+    return 2 if experiment.spec.unit == "percent" else 4
+
+
+def difference_row(experiment: Experiment, cell: Cell, *, named: bool = False) -> list[str]:
+    """Return a line of a cell: where it is, ours, printed, their difference and the verdict."""
+    text = experiment.spec.value_unit.text
+    std = "" if math.isnan(cell.std) else f" ± {text(cell.std)}"
+    words = f"{LOOKS[cell.verdict].sign} {cell.verdict}" if cell.verdict else ""
+    return [
+        *([experiment.name] if named else []),
+        shlex.quote(cell.row),
+        shlex.quote(cell.column),
+        f"{text(cell.mean)}{std}",
+        text(cell.published),
+        "" if math.isnan(cell.difference) else f"{cell.difference:+.{digits_of(experiment)}f}",
+        words,
+    ]
+
+
+#: Heads of `difference_row`.
+HEADS = ("row", "column", "ours", "printed", "difference", "verdict")
+
+
+def first_sentences(
+    experiment: Experiment, cells: Sequence[Cell], cell: Cell, findings: Iterable[Finding]
+) -> str:
+    """Return in a few sentences how a number compares with the published one, and why."""
+    spec = experiment.spec
+    if math.isnan(cell.published):
+        return "The paper prints no number here."
+    if cell.reason:
+        return f"There is no number of ours: {cell.reason}."
+    row, column = place = printed_cell(experiment, cell)
+    sentences = [f"{_verdict(experiment, cell)}."]
+    if spec.data_differ:
+        sentences.append(f"It is on other data than the paper's: {spec.data_differ.rstrip('.')}.")
+    if entry := experiment.circular(row, cell.column):
+        why_circular = entry[0].why.rstrip(".")
+        sentences.append(f"The printed value was used to set a choice here ({why_circular}).")
+    if cell.verdict in ("same", "within"):
+        return " ".join(sentences)
+    for other in cells:
+        if printed_cell(experiment, other) == place and other.verdict == "same":
+            value = spec.value_unit.text(other.mean)
+            sentences.append(
+                f"Another reading is the same: {other.column} on {other.row} has {value}."
+            )
+            return " ".join(sentences)
+    if any(f.status == "copied" and f.column == column and row in f.rows for f in findings):
+        sentences.append("The printed value may be copied from another paper: it has a digit less.")
+    elif cell.verdict in DIFFERENT and not spec.data_differ:
+        sentences.append("We know no reason.")
+    return " ".join(sentences)

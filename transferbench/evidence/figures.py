@@ -1,20 +1,23 @@
 """Figures of an experiment: curves over a parameter, the iterations or the rows.
 
-`style` and `save` give all pictures one style, and colours for light and dark pages.
+`style` and `save` give all pictures one style, colours for light and dark pages, and titles under
+the mouse. `draw_points` draws every set of points. `inline` makes a picture a part of a page.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from markupsafe import escape
 
 from transferbench import experiments
 from transferbench.evidence.frame import Cell, to_frame
@@ -22,6 +25,7 @@ from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import Figure
 from transferbench.files import write_text
 from transferbench.measures import COSTS, TITLES
+from transferbench.messages import printable
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -48,6 +52,21 @@ STYLES = ("-", "--", "-.", ":")
 MARKERS = "os^Dvx*P"
 #: Columns of figure.csv.
 POINT_COLUMNS = ["row", "column", "x", "mean", "std", "runs", "published"]
+#: Size of a picture in a page, beside that of its file.
+LARGER = 1.4
+#: What the attribute `gid` of a part of a picture begins with, if the rest is titles.
+_TITLES = "titles:"
+
+
+class Mark(NamedTuple):
+    """How points look."""
+
+    colour: str
+    marker: str = "o"
+    #: True for points of which nothing was tested.
+    is_hollow: bool = False
+    #: Style of the line that joins them; without one, they are not joined.
+    line: str = "none"
 
 
 def points(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
@@ -115,7 +134,7 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:
                 ax.plot(
                     1.03, level, "<", color=PUBLISHED, markeredgecolor=INK, markersize=7,
                     transform=ax.get_yaxis_transform(), clip_on=False, zorder=3,
-                    label="published value",
+                    label="published value", gid=titles([f"{row}: published value {level:g}"]),
                 )  # fmt: skip
             ax.set_title(row)
             ax.margins(y=0.1)
@@ -161,23 +180,72 @@ def name_lines(ax: Axes) -> None:
 
 def _lines(experiment: Experiment, figure: Figure, ax: Axes, panel: pd.DataFrame) -> None:
     """Draw a line, or a level line, for each column."""
+    unit = experiment.spec.value_unit
+    sign = "" if figure.objective else unit.sign
     for i, column in enumerate(experiment.spec.columns):
         of_column = panel[panel["column"] == column]
         line = of_column[of_column["x"].notna()].sort_values("x", kind="stable")
-        style, colour = STYLES[i % len(STYLES)], COLOURS[i % len(COLOURS)]
+        look = mark(i)
         for mean in of_column.loc[of_column["x"].isna(), "mean"]:
-            ax.axhline(mean, linewidth=1, label=column, linestyle=style, color=colour)
+            ax.axhline(
+                mean, linewidth=1, label=column, linestyle=look.line, color=look.colour,
+                gid=titles([f"{column}: {unit.text(mean)}{sign}"]),
+            )  # fmt: skip
         if line.empty:
             continue
-        x, mean, std = (line[name].to_numpy() for name in ("x", "mean", "std"))
-        ax.plot(
-            x, mean, label=column, linewidth=1.3, linestyle=style, color=colour,
-            marker=MARKERS[i % len(MARKERS)], markersize=4, markevery=max(1, len(x) // 8),
+        marked = line.assign(
+            y=line["mean"],
+            title=[
+                f"{column}, {point.row}, {figure.label} {point.x:g}: {point.mean:.4g}{sign}"
+                f"{'' if math.isnan(point.std) else f' ± {point.std:.2g}'}"
+                for point in line.itertuples()
+            ],
+        )
+        draw_points(
+            ax, marked, look, every=max(1, len(line) // 8), label=column, linewidth=1.3,
+            markersize=4,
         )  # fmt: skip
+        x, mean, std = (line[name].to_numpy() for name in ("x", "mean", "std"))
         std = np.nan_to_num(std)
-        ax.fill_between(x, mean - std, mean + std, alpha=0.15, linewidth=0, color=colour)
+        ax.fill_between(x, mean - std, mean + std, alpha=0.15, linewidth=0, color=look.colour)
     if figure.objective or (figure.rows and figure.log):
         ax.set_yscale("log")
+
+
+def mark(i: int) -> Mark:
+    """Return the colour, the marker and the line of the i-th of several lines."""
+    style = STYLES[i % len(STYLES)]
+    return Mark(COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)], line=style)
+
+
+def draw_points(
+    ax: Axes,
+    points: pd.DataFrame,
+    look: Mark,
+    *,
+    every: int = 1,
+    across: bool = False,
+    **style: Any,
+) -> Artist:
+    """Draw points that have titles under the mouse, and their intervals if they have any."""
+    # `points`: With columns x, y and title. Intervals have columns low and high, which are along x
+    # if `across` is True, else along y.
+    # `every`: Only one of so many points has a marker.
+    # `style`: Of the points; see `Axes.plot`.
+    known = points[points["x"].notna() & points["y"].notna()]
+    if "low" in known:
+        rule, at = (ax.hlines, "y") if across else (ax.vlines, "x")
+        width, alpha = (1.5, None) if across else (1, 0.6)
+        rule(
+            known[at], known["low"], known["high"], color=look.colour, linewidth=width, alpha=alpha
+        )
+    if look.is_hollow:
+        style = {"markerfacecolor": PAPER, "markeredgecolor": look.colour} | style
+    (drawn,) = ax.plot(
+        known["x"], known["y"], marker=look.marker, linestyle=look.line, color=look.colour,
+        markevery=every, gid=titles(known["title"][::every]), **style,
+    )  # fmt: skip
+    return drawn
 
 
 def _ticks(figure: Figure, ax: Axes, x: Iterable[float], most: int) -> None:
@@ -217,7 +285,9 @@ def style(name: str) -> Iterator[None]:
         "grid.alpha": 0.25,
         "legend.frameon": False,
     }
-    with plt.rc_context(settings):
+    # The browser has the glyphs that Matplotlib lacks.
+    with plt.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")
         yield
 
 
@@ -229,32 +299,69 @@ def save(drawing: Drawing, path: Path) -> Path:
 
 
 def to_svg(drawing: Drawing) -> str:
-    """Return a picture as an SVG text with colours for light and dark pages, and close it."""
+    """Return a picture as an SVG text with titles, and colours for both schemes, and close it."""
     import matplotlib.pyplot as plt
 
     text = StringIO()
     drawing.savefig(text, format="svg", metadata={"Date": None})
     plt.close(drawing)
-    svg = re.sub(r'<g id="title:([^"]*)">', r"<g><title>\1</title>", text.getvalue())
-    return for_both_schemes(svg)
-
-
-def title(words: str) -> str:
-    """Return the `gid` of a part of a picture that shows these words under the mouse."""
-    return f"title:{words}"
-
-
-def for_both_schemes(svg: str) -> str:
-    """Return an SVG text that has other colours on a dark page."""
-    rules = "".join(
-        f'[style*="{part}: {light}"],[{part}="{light}"]{{{part}:{dark}!important}}\n'
-        for light, dark in DARK.items()
-        if light in svg
-        for part in ("fill", "stroke")
+    svg = re.sub(
+        rf'<g id="{_TITLES}([^"]*)">(.*?)</g>', _with_titles, text.getvalue(), flags=re.DOTALL
     )
-    rules = f"@media screen and (prefers-color-scheme:dark){{\n{rules}}}\n</style>"
+    rules = f"@media screen and (prefers-color-scheme:dark){{\n{dark_rules('', svg)}}}\n</style>"
     svg = svg.replace("</style>", rules, 1)
     return re.sub(r' (?:d|x|y)="[^"]*"', _rounded, svg)
+
+
+def titles(texts: Iterable[str]) -> str:
+    """Return the `gid` of a part of a picture that shows these texts under the mouse."""
+    # A line has a text for each marker, anything else has one.
+    lines = [printable(" ".join(text.split())) for text in texts]
+    return _TITLES + "\n".join(lines) if lines else ""
+
+
+def _with_titles(part: re.Match[str]) -> str:
+    """Return a part of a picture with a title in each marker, or in all of it."""
+    texts, content = part[1].split("\n"), part[2]
+    if len(texts) == 1:
+        return f"<g><title>{texts[0]}</title>{content}</g>"
+    if content.count("<use ") == len(texts):  # otherwise some are not in sight
+        named = iter(texts)
+        content = re.sub(
+            "(<use [^>]*)/>", lambda use: f"{use[1]}><title>{next(named)}</title></use>", content
+        )
+    return f"<g>{content}</g>"
+
+
+def inline(svg: str, name: str, words: str) -> str:
+    """Return a picture as a part of an HTML page, whose ids begin with a name."""
+    # The page has the rules of style for all of them, see `dark_rules`.
+    head, _, body = svg.partition("</defs>")
+    box = re.findall(r'viewBox="([^"]*)"', head)[0]
+    width = LARGER * float(box.split()[2])
+    used = {f' id="{target}"' for target in re.findall(r'(?:href="|url\()#([\w-]+)', body)}
+
+    def of_page(tag: re.Match[str]) -> str:
+        text = re.sub(r' id="[^"]*"', lambda found: found[0] if found[0] in used else "", tag[0])
+        return re.sub(r'( id="|href="#|url\(#)', rf"\g<1>{name}-", text).replace(
+            "xlink:href", "href"
+        )
+
+    body = re.sub(r"<\w[^>]*>", of_page, body)
+    return (
+        f'<svg class="picture" role="img" aria-label="{escape(words)}" viewBox="{box}" '
+        f'style="width:{width:.0f}pt">{body}'
+    )
+
+
+def dark_rules(scope: str, svg: str = "") -> str:
+    """Return the rules of CSS for the colours of pictures, or of one picture, on a dark page."""
+    return "".join(
+        f'{scope}[style*="{part}: {light}"],{scope}[{part}="{light}"]{{{part}:{dark}!important}}\n'
+        for light, dark in DARK.items()
+        if light in svg or not svg
+        for part in ("fill", "stroke")
+    )
 
 
 def _rounded(attribute: re.Match[str]) -> str:

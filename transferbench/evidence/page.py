@@ -3,6 +3,7 @@
 Texts may have `code` in backticks.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -121,6 +122,8 @@ class Picture:
 
     file: str
     words: str
+    #: Where its values are, for those who cannot point at it.
+    values: str = "the values are in the table"
 
 
 @dataclass(frozen=True)
@@ -171,6 +174,12 @@ def environment() -> Environment:
     return found
 
 
+def anchor(row: object, column: str, x: float = math.nan) -> str:
+    """Return the id of a cell of a table, or of a point of a figure, on its page."""
+    place = f"{row} {column}" if math.isnan(x) else f"{row} {column} {x:g}"
+    return "-".join(place.split())
+
+
 def words(name: str, *values: object) -> str:
     """Return sentences of words.j2."""
     return str(getattr(environment().get_template("words.j2").module, name)(*values)).strip()
@@ -192,7 +201,7 @@ def _markdown(block: Block) -> str:
     match block:
         case list():
             return "\n".join(f"- {_text(item)}" for item in block)
-        case Picture(file, words):
+        case Picture(file, words, _):
             return f"![{_text(words)}]({file})"
         case Section(title, blocks, outcome, origin):
             judged = f"{outcome.capitalize()}: " if outcome else ""

@@ -122,11 +122,15 @@ class Evidence:
 
         return labels.curves(self.by_labels)
 
+    @property
+    def compared_cells(self) -> list[Cell]:
+        """The cells of printed numbers, see `tables.judged`."""
+        return [*tables.judged(self.experiment, self.cells_and_averages)]
+
     @cached_property
     def compared(self) -> pd.DataFrame:
         """The printed numbers beside ours, see `pictures.compared`; empty for a figure."""
-        cells = tables.judged(self.experiment, self.cells_and_averages)
-        return pictures.compared(self.experiment, cells)
+        return pictures.compared(self.experiment, self.compared_cells)
 
     @property
     def without_verdict(self) -> list[str]:
@@ -186,7 +190,11 @@ class Evidence:
 
     def write(self, folder: Path) -> list[Path]:
         """Write the pages and pictures to the folder of the runs."""
-        paths = write_files(folder, self.texts())
+        return write_files(folder, self.texts()) + self.draw(folder)
+
+    def draw(self, folder: Path) -> list[Path]:
+        """Write the pictures of the pages to the folder of the runs."""
+        paths = []
         if self.board:
             path = folder.parent / boards.FOLDER / f"{self.experiment.name}.svg"
             paths.append(
@@ -235,7 +243,7 @@ class Evidence:
         pairs = f"Ours beside the printed number, a panel for each method: {counts}"
         return [
             Picture(pictures.DIFFERENCES, differences),
-            words("differences", self.experiment.spec),
+            words("differences", self.experiment.spec, set(self.compared["verdict"])),
             Section("Both numbers side by side", [Picture(pictures.PAIRS, pairs)], folded=True),
         ]
 

@@ -5,33 +5,29 @@ A verdict has a colour and a marker.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from transferbench.evidence import figures
+from transferbench.evidence.figures import Mark, draw_points
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.verdict import LOOKS
 from transferbench.experiments.experiment import Experiment
-from transferbench.measures import LOWER_IS_BETTER, TITLES
+from transferbench.measures import LOWER_IS_BETTER, TITLES, significant
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
 #: The file with the scatter of all papers, in the folder of results.
 PAPERS = "papers.svg"
 #: Files of a table, in its folder.
 DIFFERENCES, PAIRS = "differences.svg", "pairs.svg"
-
-
-class Mark(NamedTuple):
-    """Colour and marker of a verdict; the marker is hollow if nothing was tested."""
-
-    colour: str
-    marker: str
-    is_hollow: bool = False
 
 
 MARKS = {
@@ -42,6 +38,10 @@ MARKS = {
     "within": Mark(figures.COLOURS[3], "o", is_hollow=True),
     "outside": Mark(figures.COLOURS[7], "o", is_hollow=True),
 }
+#: Of a board: methods that an experiment adds to its suite, those of the front, and all others.
+ADDED, FRONT = Mark(figures.COLOURS[2], "s"), Mark(figures.COLOURS[1], "*")
+OTHER = Mark(figures.COLOURS[-1])
+PRINTED = Mark(figures.PAPER, "s")
 #: Differences in points from which a cell of a heat map has the next colour, in either direction.
 STEPS = (1, 3, 10)
 #: Colours of a heat map, from much worse to much better.
@@ -49,22 +49,30 @@ TINTS = figures.TINTS
 #: Columns of `compared`.
 COLUMNS = [
     "experiment", "row", "column", "measure", "printed", "ours", "difference", "tolerance",
-    "points", "verdict",
+    "points", "verdict", "title",
 ]  # fmt: skip
 
 
 def compared(experiment: Experiment, cells: Iterable[Cell]) -> pd.DataFrame:
     """Return the printed numbers that have a value of ours."""
     # Returns: With COLUMNS, in the table's unit. Points are per cent, above 0 if ours is better.
+    # Titles stand under the mouse.
+    spec, unit = experiment.spec, experiment.spec.value_unit
     lines = []
     for cell in cells:
         if cell.verdict not in MARKS:
             continue
-        points = 100 / experiment.spec.scale_max * cell.difference
+        points = 100 / spec.scale_max * cell.difference
         points *= -1 if cell.metric in LOWER_IS_BETTER else 1
+        title = (
+            f"{experiment.name}: {cell.column}, {cell.row}: "
+            f"ours {unit.text(cell.mean)}{unit.sign}, "
+            f"printed {unit.text(cell.published)}{unit.sign}, "
+            f"difference {signed(experiment, cell.difference)}; {LOOKS[cell.verdict].words}"
+        )
         lines.append([
             experiment.name, cell.row, cell.column, TITLES[cell.metric], cell.published, cell.mean,
-            cell.difference, cell.tolerance, points, cell.verdict,
+            cell.difference, cell.tolerance, points, cell.verdict, title,
         ])  # fmt: skip
     return pd.DataFrame(lines, columns=COLUMNS)
 
@@ -125,12 +133,14 @@ def scatter(papers: Mapping[str, pd.DataFrame]) -> str:
                     color=figures.PUBLISHED, alpha=0.25, linewidth=0,
                 )  # fmt: skip
             ax.plot(ends, ends, color=figures.PUBLISHED, linewidth=1)
+            placed = frame.assign(x=frame["printed"], y=frame["ours"])
             for name, mark in MARKS.items():
-                part = frame[frame["verdict"] == name]
-                ax.plot(
-                    part["printed"], part["ours"], mark.marker, color=mark.colour, markersize=4.5,
-                    markeredgecolor=figures.PAPER, markeredgewidth=0.4,
-                )  # fmt: skip
+                part = placed[placed["verdict"] == name]
+                edge = mark.colour if mark.is_hollow else figures.PAPER
+                width = 0.8 if mark.is_hollow else 0.4
+                draw_points(
+                    ax, part, mark, markersize=4.5, markeredgecolor=edge, markeredgewidth=width
+                )
             ax.set(xlim=ends, ylim=ends, title=paper, aspect="equal")
             ticks = [t for t in ax.get_yticks() if ends[0] <= t <= ends[1]]
             ax.set_xticks(ticks)
@@ -143,13 +153,18 @@ def scatter(papers: Mapping[str, pd.DataFrame]) -> str:
         for ax in axes.flat[len(papers) :]:
             ax.set_axis_off()
         handles = [
-            axes[0, 0].plot([], [], mark.marker, color=mark.colour, label=LOOKS[name].words)[0]
-            for name, mark in shown(papers.values())
+            _legend(axes[0, 0], mark, LOOKS[name].words) for name, mark in shown(papers.values())
         ]
         handles.append(axes[0, 0].fill_between([], [], color=figures.PUBLISHED, alpha=0.4,
                                                label="within the tolerance"))  # fmt: skip
         drawing.legend(handles=handles, loc="outside lower center", ncols=3)
         return figures.to_svg(drawing)
+
+
+def _legend(ax: Axes, mark: Mark, label: str, **style: Any) -> Artist:
+    """Return a mark for a legend."""
+    nothing = pd.DataFrame(columns=["x", "y", "title"])
+    return draw_points(ax, nothing, mark, label=label, **style)
 
 
 def draw(experiment: Experiment, frame: pd.DataFrame, folder: Path) -> list[Path]:
@@ -174,10 +189,9 @@ def _heat_map(experiment: Experiment, frame: pd.DataFrame) -> Drawing:
     for line in frame.itertuples():
         x, y = columns.index(line.column), rows.index(line.row)
         text = signed(experiment, line.difference)
-        title = f"{line.column}, {line.row}: printed {line.printed:g}, ours {line.ours:.4g}"
         box = Rectangle(
             (x - 0.48, y - 0.46), 0.96, 0.92, color=tint(line.points), linewidth=0,
-            gid=figures.title(title),
+            gid=figures.titles([line.title]),
         )  # fmt: skip
         ax.add_patch(box)
         sign = LOOKS[line.verdict].sign
@@ -209,17 +223,24 @@ def _pairs(experiment: Experiment, frame: pd.DataFrame) -> Drawing:
     )  # fmt: skip
     unit = experiment.spec.value_unit.words if experiment.spec.value_unit.sign else ""
     for i, (ax, column) in enumerate(zip(axes.flat, columns, strict=False)):
-        of_column = frame[frame["column"] == column]
-        y = of_column["row"].map(rows.index)
+        of_column = frame[frame["column"] == column].assign(
+            y=lambda part: part["row"].map(rows.index)
+        )
         ends = of_column[["printed", "ours"]]
-        ax.hlines(y, ends.min(axis=1), ends.max(axis=1), color=figures.PUBLISHED, linewidth=1.5)
-        ax.plot(
-            of_column["printed"], y, "s", color=figures.PAPER, markeredgecolor=figures.INK,
-            markersize=4.5,
+        ax.hlines(
+            of_column["y"], ends.min(axis=1), ends.max(axis=1), color=figures.PUBLISHED,
+            linewidth=1.5,
         )  # fmt: skip
+        draw_points(
+            ax,
+            of_column.assign(x=of_column["printed"]),
+            PRINTED,
+            markersize=4.5,
+            markeredgecolor=figures.INK,
+        )
         for name, mark in MARKS.items():
-            part = of_column["verdict"] == name
-            ax.plot(of_column["ours"][part], y[part], mark.marker, color=mark.colour, markersize=5)
+            part = of_column[of_column["verdict"] == name]
+            draw_points(ax, part.assign(x=part["ours"]), mark, markersize=5)
         ax.set_title(column)
         ax.set_yticks(range(len(rows)), rows)
         ax.tick_params(axis="y", length=0, labelleft=i % across == 0)
@@ -230,12 +251,9 @@ def _pairs(experiment: Experiment, frame: pd.DataFrame) -> Drawing:
     axes[0, 0].set_ylim(len(rows) - 0.5, -0.5)
     for ax in axes.flat[len(columns) :]:
         ax.set_axis_off()
-    ax = axes[0, 0]
-    handles = [
-        ax.plot([], [], "s", color=figures.PAPER, markeredgecolor=figures.INK, label="printed")[0],
-        *(ax.plot([], [], mark.marker, color=mark.colour, label=f"ours: {LOOKS[name].words}")[0]
-          for name, mark in shown([frame])),
-    ]  # fmt: skip
+    handles = [_legend(axes[0, 0], PRINTED, "printed", markeredgecolor=figures.INK)]
+    for name, mark in shown([frame]):
+        handles.append(_legend(axes[0, 0], mark, f"ours: {LOOKS[name].words}"))
     drawing.legend(handles=handles, loc="outside lower center", ncols=3)
     return drawing
 
@@ -252,8 +270,21 @@ def draw_board(
     # `standings`: A line for each method, with method, regret, regret_low, regret_high, seconds and
     # front; see `boards.Board`.
     # `added`: Methods that the experiment adds to the suite.
-    unit = experiment.spec.value_unit.differences
+    unit = experiment.spec.value_unit
     lines = standings.dropna(subset=["seconds", "regret"]).sort_values("regret", kind="stable")
+    interval = ", 95 % interval" if has_intervals else ""
+    marks, titles = [], []
+    for line in lines.itertuples():
+        is_added = line.method in added
+        marks.append(ADDED if is_added else FRONT if line.front else OTHER)
+        ends = f"{interval} {unit.text(line.regret_low)} to {unit.text(line.regret_high)}"
+        titles.append(
+            f"{line.method}: regret {unit.text(line.regret)} {unit.differences}"
+            f"{ends if has_intervals else ''}; {significant(line.seconds)} s"
+        )
+    lines = lines.assign(
+        y=range(len(lines)), low=lines["regret_low"], high=lines["regret_high"], title=titles
+    )
     labels = [f"{line.method}{' ★' if line.front else ''}" for line in lines.itertuples()]
     with figures.style(experiment.name):
         import matplotlib.pyplot as plt
@@ -263,18 +294,16 @@ def draw_board(
             1, 2, figsize=(7.6, 0.21 * len(lines) + 0.9), sharey=True, layout="constrained",
             width_ratios=(3, 2),
         )  # fmt: skip
-        for y, line in enumerate(lines.itertuples()):
-            is_added = line.method in added
-            colour = figures.COLOURS[2 if is_added else 1 if line.front else -1]
-            mark = "s" if is_added else "D" if line.front else "o"
-            left.hlines(y, line.regret_low, line.regret_high, color=colour, linewidth=1.5)
-            left.plot(line.regret, y, mark, color=colour, markersize=5)
-            right.plot(line.seconds, y, mark, color=colour, markersize=5)
+        for mark in (ADDED, FRONT, OTHER):
+            part = lines.loc[[each is mark for each in marks]]
+            size = 8 if mark is FRONT else 5
+            draw_points(left, part.assign(x=part["regret"]), mark, across=True, markersize=size)
+            seconds = part.drop(columns=["low", "high"]).assign(x=part["seconds"])
+            draw_points(right, seconds, mark, markersize=size)
         left.set_yticks(range(len(lines)), labels, parse_math=False)
         left.set_ylim(len(lines) - 0.4, -0.6)
         left.set_xlim(left=min(0, left.get_xlim()[0]))
-        interval = ", 95 % interval" if has_intervals else ""
-        left.set_xlabel(f"mean regret, {unit}{interval} (0 is best)")
+        left.set_xlabel(f"mean regret, {unit.differences}{interval} (0 is best)")
         if len(lines):
             right.set_xscale("log")
             right.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
@@ -300,12 +329,15 @@ def draw_labels(experiment: Experiment, points: pd.DataFrame, path: Path) -> lis
         methods = list(dict.fromkeys(points["method"]))
         for i, method in enumerate(methods):
             line = points[points["method"] == method]
+            titles = [
+                f"{method}, {point.labels} labels: {point.mean:.1f} %"
+                f"{'' if math.isnan(point.low) else f' [{point.low:.1f}, {point.high:.1f}]'}"
+                for point in line.itertuples()
+            ]
             x = line["labels"] + 0.9 * (i - (len(methods) - 1) / 2)  # no intervals overlap
-            colour = figures.COLOURS[i % len(figures.COLOURS)]
-            ax.vlines(x, line["low"], line["high"], color=colour, linewidth=1, alpha=0.6)
-            ax.plot(
-                x, line["mean"], label=method, color=colour, marker=figures.MARKERS[i % 8],
-                linestyle=figures.STYLES[i % 4], linewidth=1.3, markersize=4.5,
+            draw_points(
+                ax, line.assign(x=x, y=line["mean"], title=titles), figures.mark(i), label=method,
+                linewidth=1.3, markersize=4.5,
             )  # fmt: skip
         ax.set_xticks(sorted(set(points["labels"])))
         ax.set_xlabel("labelled documents of the target")

@@ -1,40 +1,32 @@
 """All results as pages that need no other file: an index, and a page for each experiment."""
 
-import base64
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache, cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Any, Self, get_args
-
-from jinja2 import Environment
-from markupsafe import Markup, escape
+from typing import Any, Self
 
 from transferbench import experiments
 from transferbench.errors import SeveralErrors, UserError
-from transferbench.evidence import (
-    boards,
-    figures,
-    page,
-    pictures,
-    summary,
-    tables,
-)
-from transferbench.evidence.claims import Outcome
+from transferbench.evidence import boards, html, pictures, summary, totals
 from transferbench.evidence.explain import describe_cell
 from transferbench.evidence.frame import no_runs, table_columns
 from transferbench.evidence.page import Block, Page, Section, Table, Value
 from transferbench.evidence.pages import Evidence
-from transferbench.evidence.verdict import LOOKS
-from transferbench.files import open_regular, write_text
+from transferbench.files import write_text
 from transferbench.runs import store
 
 #: In the footer of every page of a report, also of version 1.
 SIGNATURE = b"Written by <code>transferbench report</code>"
+
+
+Watch = Callable[[Sequence[str]], Iterable[str]]
+EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -44,16 +36,20 @@ class ReportedExperiment:
     evidence: Evidence
     #: Its pages by name, the main one first.
     pages: Mapping[str, Page]
-    #: Its pictures in base64, by name of the file.
+    #: Its pictures by name of the file.
     images: Mapping[str, str]
 
     @classmethod
     def read(cls, name: str, results: Path) -> Self:
         """Return an experiment of the results."""
         experiment = experiments.load(name, results)
-        evidence = Evidence.read(experiment, results / name)
-        pictures = [*(results / name).glob("*.svg"), results / boards.FOLDER / f"{name}.svg"]
-        images = {path.name: _base64(path) for path in pictures if path.exists()}
+        if not (results / experiment.name / store.NAME).is_file():
+            raise no_runs(results / experiment.name)
+        evidence = Evidence.read(experiment, results / experiment.name)
+        # Pictures are drawn, not read: a file in the results may be of someone else.
+        with TemporaryDirectory() as folder:
+            paths = evidence.draw(Path(folder) / experiment.name)
+            images = {path.name: path.read_text(encoding="utf-8") for path in paths}
         return cls(evidence, evidence.pages(), images)
 
     @property
@@ -64,12 +60,12 @@ class ReportedExperiment:
     @property
     def title(self) -> str:
         """The title, after the number of the table or figure in a paper."""
-        papers = "|".join(summary.NAMES)
+        papers = "|".join(totals.NAMES)
         printed = re.fullmatch(rf"({papers})-(table|figure)(\d+[a-z]?)", self.name)
         if not printed:
             return str(self.spec.title)
         paper, kind, number = printed.groups()
-        return f"{summary.NAMES[paper]}, {kind.capitalize()} {number}: {self.spec.title}"
+        return f"{totals.NAMES[paper]}, {kind.capitalize()} {number}: {self.spec.title}"
 
     @property
     def spec(self) -> Any:
@@ -82,9 +78,28 @@ class ReportedExperiment:
         main, *others = self.pages.values()
         sections = [Section(page.title.capitalize(), page.blocks) for page in others]
         claims = [sections.pop()] if "claims" in self.pages else []
+        values = [
+            replace(block, blocks=[*block.blocks, self.readings])
+            if isinstance(block, Section) and not block.folded and self.readings
+            else block
+            for block in main.blocks[1:]
+        ]
         # The first block names the source.
-        blocks = [*main.blocks[:1], *sections, *main.blocks[1:], *claims]
+        blocks = [*main.blocks[:1], *sections, *values, *claims]
         return sorted(blocks, key=lambda block: isinstance(block, Section) and block.folded)
+
+    @property
+    def readings(self) -> list[str]:
+        """What the rows are that have the data of another row in another way."""
+        groups: dict[str, list[str]] = {}
+        for name, row in self.spec.rows.items():
+            if row.reading_of:
+                groups.setdefault(row.group, []).append(f"{name} (`{row.task}`)")
+        return [
+            f"Rows {group}: {', '.join(names)}. They are the data of the rows above in another "
+            "form, beside the same printed numbers; the totals leave them out."
+            for group, names in groups.items()
+        ]
 
     @property
     def tables(self) -> list[Table]:
@@ -92,44 +107,41 @@ class ReportedExperiment:
         return next(iter(self.pages.values())).tables
 
     @cached_property
-    def printed(self) -> Counter[tuple[str, str]]:
-        """The number of published cells by model and verdict."""
-        return tables.totals(self.evidence.experiment, self.evidence.cells_and_averages)
+    def verdicts(self) -> Counter[str]:
+        """The number of printed cells by verdict; of a control, which has another's, none."""
+        cells = [] if self.spec.control_of else self.evidence.compared_cells
+        return Counter(cell.verdict for cell in cells)
 
     @property
-    def counts(self) -> dict[str, Counter[str]]:
-        """The numbers of verdicts, of outcomes of a paper's claims, and of outcomes of ours."""
+    def claims(self) -> dict[str, Counter[str]]:
+        """The numbers of outcomes of a paper's claims, and of ours."""
         results = self.evidence.results
         return {
-            "judged": Counter(verdict for _, verdict in self.printed.elements()),
-            "claims": Counter(result.outcome for result in results if not result.claim.by_us),
-            "by_us": Counter(result.outcome for result in results if result.claim.by_us),
+            "claim": Counter(result.outcome for result in results if not result.claim.by_us),
+            "own claim": Counter(result.outcome for result in results if result.claim.by_us),
         }
 
     @property
     def search(self) -> dict[str, Any]:
-        """Data of the search: words, models and counts."""
+        """Data of the search: words, models, their verdicts, and outcomes of claims."""
         spec = self.spec
         models = {label: spec.columns[name].model
                   for label, name, _ in table_columns(self.evidence.experiment)}  # fmt: skip
-        judged = {
-            (models[cell.column], cell.verdict)
-            for cell in self.evidence.cells_and_averages
-            if cell.row in spec.rows and cell.column in models
-        }
         words = [self.name, spec.title, spec.paper.place, *models, *spec.rows]
         words += [*self.evidence.notes, *(result.claim.says for result in self.evidence.results)]
-        return self.counts | {
+        judged = {(models[cell.column], cell.verdict) for cell in self.evidence.compared_cells}
+        return {
             "words": " ".join(words).casefold(),
             "models": sorted(set(models.values())),
-            "judged": [(*key, self.printed[key]) for key in sorted(judged)],
+            "judged": sorted(judged),
+            "outcomes": sorted({result.outcome for result in self.evidence.results}),
         }
 
     @property
     def facts(self) -> dict[str, dict[str, str]]:
         """The facts about each number of the tables, by its address."""
         return {
-            address(row[0], head): describe_cell(self.evidence.experiment, value.cell)
+            html.address(value, row[0], head): describe_cell(self.evidence.experiment, value.cell)
             for table in self.tables
             for row in (*table.rows, *table.foot)
             for head, value in zip(table.heads, row, strict=True)
@@ -137,22 +149,19 @@ class ReportedExperiment:
         }
 
 
-def address(row: object, head: str) -> str:
-    """Return the address of a cell on its page."""
-    return "-".join(f"{row} {head}".split())
-
-
-def write(results: Path, folder: Path) -> list[UserError]:
-    """Write index.html and a page for each experiment that has runs."""
+def write(
+    results: Path, folder: Path, named: Mapping[str, Path] = EMPTY, watch: Watch = iter
+) -> tuple[list[Path], list[UserError]]:
+    """Write the pages of `render` to a folder; return their paths."""
     check_folder(folder)
-    texts, errors = render(results)
+    texts, errors = render(results, named=named, watch=watch)
     check_folder(folder, texts)
     for name, text in texts.items():
         write_text(folder / name, text)
-    return errors
+    return [folder / name for name in texts], errors
 
 
-def check_folder(folder: Path, texts: Mapping[str, str] = MappingProxyType({})) -> None:
+def check_folder(folder: Path, texts: Mapping[str, str] = EMPTY) -> None:
     """Check that writing a report overwrites nothing but a report."""
     # `texts`: Pages by file name; index.html is always checked.
     for name in ("index.html", *texts):
@@ -169,46 +178,69 @@ def _is_page(path: Path) -> bool:
     return path.is_file() and SIGNATURE in path.read_bytes()
 
 
-def render(results: Path, site: str = "") -> tuple[dict[str, str], list[UserError]]:
-    """Return the pages; the same results give the same pages."""
+def render(
+    results: Path, site: str = "", named: Mapping[str, Path] = EMPTY, watch: Watch = iter
+) -> tuple[dict[str, str], list[UserError]]:
+    """Return an index, then a page for each experiment with runs, by name of the file."""
+    # The same results give the same pages.
+    # `named`: Folders of results by name of an experiment: only these have a page, without an
+    # index.
+    # `watch`: Returns the same names, and shows how many of them are done.
     user_names = experiments.user_names(results)
     papers: dict[str, list[ReportedExperiment]] = {}
     texts: dict[str, str] = {}
     errors = []
-    for name in sorted([*experiments.names(), *user_names], key=_order):
+    known = [*experiments.names(), *user_names]
+    having_runs = [name for name in known if (results / name / store.NAME).is_file()]
+    for name in watch([*named] or sorted(having_runs, key=_order)):
         try:
-            if (results / name / store.NAME).is_file():
-                if name.casefold() == "index":
-                    raise UserError(f"{name}: a report has an index.html already; rename the file.")
-                reported = ReportedExperiment.read(name, results)
-                texts[f"{name}.html"] = _fill("experiment.html.j2", experiment=reported, site=site)
-                papers.setdefault(reported.spec.paper.title, []).append(reported)
+            if name.casefold() == "index":
+                raise UserError(f"{name}: a report has an index.html already; rename the file.")
+            reported = ReportedExperiment.read(name, named.get(name, results))
+            texts[f"{reported.name}.html"] = html.fill(
+                "experiment.html.j2", experiment=reported, site=site, has_index=not named
+            )
+            papers.setdefault(reported.spec.paper.title, []).append(reported)
         except UserError as error:
             errors.append(error)
     every = [reported for experiments_of in papers.values() for reported in experiments_of]
     if not every:
         raise SeveralErrors.combine(errors or [no_runs(results)])
-    is_user = all(reported.name in user_names for reported in every)
+    if not named:
+        is_user = all(reported.name in user_names for reported in every)
+        texts = {"index.html": _index(papers, every, site, is_user=is_user)} | texts
+    return texts, errors
+
+
+def _index(
+    papers: Mapping[str, Sequence[ReportedExperiment]],
+    every: Sequence[ReportedExperiment],
+    site: str,
+    *,
+    is_user: bool,
+) -> str:
+    """Return the text of index.html."""
     suites = [
         (one, boards.standings_table(one.evidence.board)) for one in every if one.evidence.board
     ]
     suites.sort(key=lambda suite: -len(suite[1].rows))
-    counts = {
-        kind: sum((reported.counts[kind] for reported in every), Counter[str]())
-        for kind in ("judged", "claims", "by_us")
-    }
-    known = {reported.name: reported.evidence for reported in every}
-    images: dict[str, str] = {}
-    if papers_drawn := summary.scatters(known):
-        images[pictures.PAPERS] = base64.b64encode(pictures.scatter(papers_drawn).encode()).decode()
-    texts["index.html"] = _fill(
-        "index.html.j2", user=[reported.spec.title for reported in every] if is_user else [],
-        papers=papers, experiments=every, suites=suites, counts=counts,
-        totals=summary.blocks(known), images=images,
+    evidences = {reported.name: reported.evidence for reported in every}
+    drawn = summary.scatters(evidences)
+    return html.fill(
+        "index.html.j2",
+        user=[reported.spec.title for reported in every] if is_user else [],
+        papers=papers,
+        experiments=every,
+        suites=suites,
+        answer=[
+            replace(block, folded=True) if isinstance(block, Section) else block
+            for block in summary.blocks(evidences)
+        ],
+        images={pictures.PAPERS: pictures.scatter(drawn)} if drawn else {},
         site=site,
+        has_index=True,
         data={reported.name: reported.search for reported in every},
-    )  # fmt: skip
-    return texts, errors
+    )
 
 
 def _order(name: str) -> tuple[Any, ...]:
@@ -216,29 +248,3 @@ def _order(name: str) -> tuple[Any, ...]:
     printed = experiments.PUBLISHED.fullmatch(name) is not None
     paper = name.split("-")[0]
     return not printed, paper, "table" not in name, "figure" not in name, len(name), name
-
-
-def _base64(path: Path) -> str:
-    with open_regular(path) as file:
-        return base64.b64encode(file.read()).decode()
-
-
-def _fill(template: str, **context: Any) -> str:
-    return _environment().get_template(template).render(context)
-
-
-@cache
-def _environment() -> Environment:
-    environment = page.environment().overlay()
-    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
-    environment.filters |= {"address": address, "code": _code}
-    environment.tests["of"] = lambda block, name: type(block).__name__ == name
-    environment.globals |= {
-        "dark": figures.DARK, "looks": LOOKS, "outcomes": get_args(Outcome),
-    }  # fmt: skip
-    return environment
-
-
-def _code(text: str) -> Markup:
-    """Return HTML with the text in backticks as code."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))

@@ -1,7 +1,6 @@
 """Tables of an experiment: ours, the published value and a verdict; sentences about them."""
 
 import math
-from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from statistics import fmean
@@ -25,7 +24,7 @@ MAX_COLUMNS = 11
 CSV_COLUMNS = {
     "row": "row", "column": "column", "mean": "ours", "std": "std", "runs": "runs",
     "planned": "planned", "published": "published", "published_std": "published_std",
-    "difference": "difference", "se": "se", "tolerance": "tolerance",
+    "difference": "difference", "se": "se", "margin": "margin", "tolerance": "tolerance",
     "verdict": "verdict", "can_be_same": "can_be_same", "reason": "reason",
     "setting": "chosen",
 }  # fmt: skip
@@ -97,14 +96,6 @@ def roles(experiment: Experiment) -> dict[str, str]:
             else "method"
         )  # fmt: skip
     return dict(sorted(role.items(), key=lambda item: [*PARTS].index(item[1])))
-
-
-def totals(experiment: Experiment, cells: Iterable[Cell]) -> Counter[tuple[str, str]]:
-    """Count the published cells by model and verdict."""
-    # Averages, second readings and a control of another experiment are not counted.
-    spec = experiment.spec
-    counted = [] if spec.control_of else judged(experiment, cells)
-    return Counter((spec.columns[cell.column].model, cell.verdict) for cell in counted)
 
 
 def judged(experiment: Experiment, cells: Iterable[Cell]) -> Iterator[Cell]:

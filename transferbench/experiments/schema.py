@@ -5,6 +5,7 @@
 
 import math
 import reprlib
+import warnings
 from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Annotated, Any, Literal
@@ -14,6 +15,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     GetJsonSchemaHandler,
     JsonValue,
     PrivateAttr,
@@ -51,6 +53,8 @@ Option = bool | int | float | str
 RowNames = Annotated[tuple[str, ...], Names("row")]
 ColumnNames = Annotated[tuple[str, ...], Names("column")]
 ColumnName = Annotated[str, Names("column")]
+#: A method that its paper proposes, the paper's own variant of it, a rival, or a simple method.
+Kind = Literal["own", "variant", "rival", "simple"]
 #: A printed mean, or mean and standard deviation.
 Published = Finite | tuple[Finite, Annotated[Finite, Ge(0)]]
 
@@ -171,6 +175,10 @@ class Column(StrictModel):
         average over the task's domains. The second and each further measure add a column.
     random
         For a model outside the registry: true if it takes a seed.
+    kind
+        What the method is in its paper: `own`, which the paper proposes; `variant`, another form
+        of its own method; `rival`, a method of others; `simple`, a classic such as logistic
+        regression, k-means or NMF. A reading has the kind of the column that it reads.
     control
         True for a method that the paper does not have.
     reading_of
@@ -187,6 +195,7 @@ class Column(StrictModel):
     grid: dict[str, Annotated[tuple[object, ...], MinLen(2)]] = {}
     choose: Annotated[tuple[MeasureName, ...], Names("measure of these models")] = ()
     random: bool = False
+    kind: Kind | None = None
     control: bool = False
     reading_of: Annotated[str, Names("column that is no reading")] = ""
     note: str = ""
@@ -539,7 +548,7 @@ class Schema(StrictModel):
         Name of an experiment, for instance on the data in another form, whose published values and
         tolerance this one has. The totals do not count its verdicts.
     proposed
-        Columns of the methods that the paper proposes.
+        Deprecated: columns of the methods that the paper proposes. Give them `kind: own` instead.
     declared
         Columns with `reading_of` that count in the totals "as we read the papers".
     circular
@@ -581,7 +590,7 @@ class Schema(StrictModel):
     board: ColumnName = ""
     by_labels: ColumnName = ""
     control_of: Annotated[str, Names("experiment")] = ""
-    proposed: ColumnNames = ()
+    proposed: Annotated[ColumnNames, Field(validate_default=True)] = ()
     declared: ColumnNames = ()
     circular: tuple[Circular, ...] = ()
     data_differ: Annotated[str, StringConstraints(strip_whitespace=True)] = ""
@@ -611,6 +620,16 @@ class Schema(StrictModel):
                     options |= variants[axis].get(value, {})  # `checks` refuses an unknown value
                 expanded[", ".join([label, *combination])] = row.with_variant(values, options)
         return expanded
+
+    @field_validator("proposed")
+    @classmethod
+    def _own(cls, proposed: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        """Give the columns of this deprecated key the kind `own`, and return all of that kind."""
+        columns: dict[str, Column] = info.data.get("columns", {})
+        for name in columns.keys() & proposed:
+            columns[name] = columns[name].model_copy(update={"kind": "own"})
+        own = [name for name, column in columns.items() if column.kind == "own"]
+        return (*proposed, *(name for name in own if name not in proposed))
 
     @model_validator(mode="after")
     def _check(self) -> "Schema":
@@ -673,6 +692,9 @@ class Schema(StrictModel):
 
 def validate(data: Any, lines: LineMap) -> Schema:
     """Return the schema of a file's data, with the line numbers of the file."""
+    if isinstance(data, dict) and "proposed" in data:
+        message = "the key proposed is deprecated; give its columns kind: own."
+        warnings.warn(str(lines.error(("proposed",), message)), FutureWarning, stacklevel=2)
     try:
         return Schema.model_validate(data)
     except ValidationError as error:

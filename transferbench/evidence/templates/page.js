@@ -11,6 +11,7 @@ function add(parent, tag, text) {
 }
 
 function open({ id }) {
+  history.replaceState(null, "", `#${encodeURIComponent(id)}`);
   const { title, ...facts } = data[id];
   document.getElementById("cell-title").textContent = title;
   const list = document.getElementById("facts");
@@ -71,9 +72,10 @@ function sort(head) {
   body.append(...rows.map(([, row]) => row));
 }
 
-/* The place that the address names: unfold it; of a cell, mark its row and its column. */
+/* The place that the address names: unfold it; of a cell, mark its row and its column, and open it. */
 function mark() {
-  const cell = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const name = location.hash.slice(1);
+  const cell = document.getElementById(name) ?? document.getElementById(decoded(name));
   for (let one = cell?.closest("details"); one; one = one.parentElement.closest("details")) one.open = true;
   if (!cell?.matches(".results td")) return;
   for (const one of document.querySelectorAll(".found")) one.classList.remove("found");
@@ -81,12 +83,20 @@ function mark() {
   for (const one of [cell, cell.parentElement.cells[0], head]) one.classList.add("found");
   cell.scrollIntoView({ block: "center", inline: "center" });
   cell.querySelector("button")?.focus({ preventScroll: true });
+  if (cell.querySelector("button")) open(cell);
+}
+function decoded(name) {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
 }
 addEventListener("hashchange", mark);
 addEventListener("load", mark);
 
 /* The field at the top of each page: the index searches. */
-document.getElementById("find").addEventListener("submit", (event) => {
+document.getElementById("find")?.addEventListener("submit", (event) => {
   event.preventDefault();
   location.assign(`index.html?${new URLSearchParams(new FormData(event.target))}`);
 });
@@ -97,39 +107,13 @@ function filterBy(filter) {
   const outcomes = [...filter.verdict.querySelectorAll("optgroup:last-of-type option")].map((one) => one.value);
   let first = null;
 
-  /* The cells of an experiment that count: of the method, with the verdict. */
-  function counting({ judged }, { method, verdict }) {
-    return judged.filter(([name, word]) => (!method || name === method) && (!verdict || word === verdict));
-  }
-
   function matches(entry, { paper, method, verdict }, words) {
     const facts = data[entry.id];
     if (paper && entry.dataset.paper !== paper) return false;
     if (method && !facts.models.includes(method)) return false;
-    const found = outcomes.includes(verdict)
-      ? verdict in facts.claims || verdict in facts.by_us
-      : !verdict || counting(facts, { method, verdict }).length > 0;
+    const isJudged = ([name, word]) => (!method || name === method) && word === verdict;
+    const found = !verdict || facts.outcomes.includes(verdict) || facts.judged.some(isJudged);
     return found && words.every((word) => facts.words.includes(word));
-  }
-
-  /* The numbers of each kind of badge: of all experiments shown. */
-  function count(shown, by) {
-    for (const list of document.querySelectorAll("[data-counts]")) {
-      const sums = {};
-      for (const { id } of shown) {
-        const facts = data[id];
-        const pairs = list.dataset.counts === "judged"
-          ? counting(facts, outcomes.includes(by.verdict) ? { method: by.method } : by).map(([, ...pair]) => pair)
-          : Object.entries(facts[list.dataset.counts]).filter(([word]) => !outcomes.includes(by.verdict) || word === by.verdict);
-        for (const [word, number] of pairs) sums[word] = (sums[word] ?? 0) + number;
-      }
-      const all = Object.values(sums).reduce((sum, one) => sum + one, 0);
-      for (const line of list.children) {
-        const number = line.dataset.word ? (sums[line.dataset.word] ?? 0) : all;
-        line.querySelector("b").textContent = number;
-        line.hidden = !number;
-      }
-    }
   }
 
   function show() {
@@ -145,7 +129,6 @@ function filterBy(filter) {
     for (const group of document.querySelectorAll(".group")) {
       group.hidden = !group.querySelector("[data-paper]:not([hidden]), [data-of]:not([hidden])");
     }
-    count(shown, by);
     for (const one of document.querySelectorAll(".first")) one.classList.remove("first");
     first = words.length ? shown[0] : null;
     first?.classList.add("first");
@@ -177,54 +160,6 @@ const sizes = new ResizeObserver((entries) => entries.forEach((entry) => hint(en
 for (const scroll of document.querySelectorAll(".scroll")) {
   sizes.observe(scroll);
   scroll.addEventListener("scroll", () => hint(scroll), { passive: true });
-}
-
-/* Pictures become plots when they are near: the library is one script beside the pages. */
-const described = document.getElementById("plots");
-if (described) {
-  const { script, config, plots } = JSON.parse(described.textContent);
-  let loaded = null;
-  const load = () => (loaded ??= new Promise((resolve, reject) => {
-    const element = document.createElement("script");
-    element.src = script;
-    element.onload = resolve;
-    element.onerror = reject;
-    document.head.append(element);
-  }));
-  async function plot(figure) {
-    try {
-      await load();
-    } catch {
-      return; // the picture stays
-    }
-    const image = figure.querySelector("img");
-    const grid = document.createElement("div");
-    grid.className = "plots";
-    grid.setAttribute("role", "group");
-    grid.setAttribute("aria-label", image.alt);
-    const specs = plots[figure.dataset.plot];
-    image.after(grid);
-    image.hidden = true;
-    const { least } = specs[0].usermeta;
-    if (specs.length === 1) grid.style.minWidth = `${least}px`;
-    else grid.style.gridTemplateColumns = `repeat(auto-fit, minmax(min(${least}px, 100%), 1fr))`;
-    const theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-    const places = specs.map(() => add(grid, "div", "")); // all, as they share the width
-    for (const [i, { usermeta, ...spec }] of specs.entries()) {
-      const place = places[i];
-      place.setAttribute("role", "img");
-      place.setAttribute("aria-label", spec.title ?? image.alt);
-      await vegaEmbed(place, spec, { config, renderer: "svg", ast: true, actions: false, tooltip: { theme } });
-    }
-  }
-  const near = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) {
-      if (!isIntersecting) continue;
-      near.unobserve(target);
-      plot(target);
-    }
-  }, { rootMargin: "200px" });
-  for (const figure of document.querySelectorAll("[data-plot]")) near.observe(figure);
 }
 
 /* What is folded is printed, too. */

@@ -25,10 +25,10 @@ Departures from the paper:
 - Several values of α and β are tried once, on a held-out fraction of the seen documents. The paper
   tunes them by "cross-validation" without details.
 
-With α = 1, seen documents memorise their labels, because their rows of R are free. The F1 of unseen
-documents hardly changes from α = .01 on (`himls-figure2a`). The coupling does not fix a scale. Over
-thousands of sweeps M shrinks and R grows. So the coupling vanishes at no cost, and the factors do
-not converge.
+With α = 1, seen documents memorise their labels, because their rows of R are free. With two layers
+the F1 of unseen documents hardly changes from α = .01 on. With one layer it rises up to α = 1, from
+.793 to .840 (`himls-figure2a`). The coupling does not fix a scale. Over thousands of sweeps M
+shrinks and R grows. So the coupling vanishes at no cost, and the factors do not converge.
 """
 
 from transferbench.core.losses import Squares

@@ -1,0 +1,257 @@
+"""The printed numbers of the papers beside ours in one frame, and every total of them.
+
+Each number has two lines: as the paper is written, and as we read it, by the reading that its table
+declares. Every page and command takes its totals from here, so no two show different ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Any
+
+import pandas as pd
+
+from transferbench import experiments
+from transferbench.evidence import tables
+from transferbench.evidence.chance import Chance, Place
+from transferbench.evidence.frame import Cell
+from transferbench.evidence.pages import Evidence
+from transferbench.evidence.verdict import DIFFERENT
+from transferbench.measures import LOWER_IS_BETTER
+
+NAMES = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "LNKMTC, LSKMTC", "himls": "HiMLS"}
+#: The two ways to compare a number, and all papers together.
+WRITTEN, READ, ALL = "written", "read", "all"
+#: Columns of `frame`.
+COLUMNS = [
+    "paper", "experiment", "row", "column", "kind", "measure", "again", "apart", "number", "way",
+    "circular", "cell", "verdict", "mean", "points",
+]  # fmt: skip
+#: Kinds of methods, in the order of the answer, and what pages call them.
+KINDS = {
+    "own": "the papers' own methods",
+    "variant": "their variants",
+    "rival": "rivals that we rebuilt",
+    "simple": "simple methods",
+}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A printed number, and the values of ours that are compared with it."""
+
+    evidence: Evidence
+    #: Cells by column: the written one, then each of its readings.
+    values: Mapping[str, Cell]
+    #: The column that counts, by way.
+    column: Mapping[str, str]
+
+    @property
+    def written(self) -> Cell:
+        """The cell of the written column."""
+        return self.values[self.column[WRITTEN]]
+
+    def shown(self, way: str) -> Cell:
+        """Return the cell of a way, under the name of the written column."""
+        return replace(self.values[self.column[way]], column=self.column[WRITTEN])
+
+    def is_circular(self, way: str) -> bool:
+        """Return True if the number helped to set what it is compared with."""
+        return bool(self.evidence.experiment.circular(self.written.row, self.column[way]))
+
+    def place(self, way: str, *, with_choice: bool) -> Place:
+        """Return what `chance` needs; with a choice, a reading is chosen in each order."""
+        shown, row = self.shown(way), self.written.row
+        if not with_choice:
+            return Place(shown.column, shown, {shown.column: shown})
+        readings = self.values.keys() - {shown.column}
+        entries = [e for name in readings for e in self.evidence.experiment.circular(row, name)]
+        chosen_on = any(not readings.isdisjoint(entry.columns) for entry in entries)
+        return Place(shown.column, shown, self.values, chosen_on)
+
+
+def numbers(evidence: Evidence) -> list[Number]:
+    """Return the printed numbers of an experiment, see `tables.judged`."""
+    spec = evidence.experiment.spec
+    cells = {(cell.row, cell.column): cell for cell in evidence.cells_and_averages}
+    declared = {spec.columns[name].reading_of: name for name in spec.declared}
+    found = []
+    for cell in tables.judged(evidence.experiment, evidence.cells_and_averages):
+        labels = [n for n, column in spec.columns.items() if column.reading_of == cell.column]
+        readings = {name: cells[cell.row, name] for name in labels if (cell.row, name) in cells}
+        read = declared.get(cell.column, "")
+        column = {WRITTEN: cell.column, READ: read if read in readings else cell.column}
+        found.append(Number(evidence, {cell.column: cell} | readings, column))
+    return found
+
+
+def frame(named: Mapping[str, Sequence[Evidence]]) -> pd.DataFrame:
+    """Return two lines for each printed number, one for each way, by name of the paper."""
+    lines, seen = list[dict[str, Any]](), set[Any]()
+    for label, evidences in named.items():
+        for evidence in evidences:
+            spec = evidence.experiment.spec
+            for number in numbers(evidence):
+                cell = number.written
+                # A paper may print a number of the same runs in a second table.
+                runs = tuple(record.identity for record in cell.records)
+                key = label, runs, cell.metric, cell.published, str(cell.published_std)
+                about = {
+                    "paper": label,
+                    "experiment": evidence.experiment.name,
+                    "row": cell.row,
+                    "column": cell.column,
+                    "kind": spec.columns[cell.column].kind or "",
+                    "measure": cell.metric,
+                    "again": not cell.reason and key in seen,
+                    "apart": bool(spec.data_differ),
+                    "number": number,
+                }
+                seen.add(key)
+                for way in (WRITTEN, READ):
+                    shown = number.shown(way)
+                    lines.append(
+                        about
+                        | {"way": way, "circular": number.is_circular(way), "cell": shown}
+                        | {name: getattr(shown, name) for name in ("verdict", "mean")}
+                        | {"points": 100 / spec.scale_max * abs(shown.difference)}
+                    )
+    return pd.DataFrame(lines, columns=COLUMNS)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Totals of some printed numbers, compared in one way."""
+
+    label: str
+    #: Lines of `frame`.
+    lines: pd.DataFrame
+
+    @property
+    def compared(self) -> pd.DataFrame:
+        """The lines with a value of ours."""
+        return self.lines[~self.lines["verdict"].isin(["", "unavailable"])]
+
+    def count(self, *verdicts: str) -> int:
+        """Return the number of lines with one of these verdicts."""
+        return int(self.lines["verdict"].isin(verdicts).sum())
+
+    @property
+    def counts(self) -> list[int]:
+        """How many are compared, the same, different and undecided."""
+        decided = self.count("same"), self.count(*DIFFERENT), self.count("cannot tell")
+        return [len(self.compared), *decided]
+
+    @property
+    def undecidable(self) -> pd.DataFrame:
+        """The lines whose printed error alone exceeds the tolerance."""
+        return self.lines[[cell.can_be_same is False for cell in self.lines["cell"]]]
+
+    def same_at(self, factor: float) -> int:
+        """Return the number that is the same at a multiple of the tolerance."""
+        cells = (replace(c, tolerance=factor * c.tolerance) for c in self.compared["cell"])
+        return sum(cell.verdict == "same" for cell in cells)
+
+    @property
+    def circular(self) -> tuple[int, int]:
+        """How many circular numbers are the same, and how many there are."""
+        of_circular = Totals(self.label, self.lines[self.lines["circular"]])
+        return of_circular.count("same"), len(of_circular.lines)
+
+    @property
+    def correlation(self) -> tuple[float, list[str]]:
+        """Spearman's correlation of the methods' means, and the methods that are left out."""
+        # It is the mean over tables and measures with three methods or more. A method without a
+        # value on each row has another mean, so it is left out.
+        from scipy.stats import spearmanr
+
+        found, left_out = [], dict[str, None]()
+        for _, table in self.compared.groupby(["experiment", "measure"], sort=False):
+            sizes = table.groupby("column", sort=False).size()
+            full = sizes.index[sizes == sizes.max()]
+            left_out |= dict.fromkeys(sizes.index.difference(full, sort=False))
+            of_method = table.assign(published=[cell.published for cell in table["cell"]]).groupby(
+                "column", sort=False
+            )
+            means = of_method[["mean", "published"]].mean().loc[full]
+            if len(full) > 2:
+                found.append(float(spearmanr(means).statistic))
+        finite = [value for value in found if not math.isnan(value)]
+        return (fmean(finite) if finite else math.nan), [*left_out]
+
+    @property
+    def leads(self) -> tuple[int, int, int, int]:
+        """Rows where an own method is best by mean: in print, here, here nearly, and all rows."""
+        # Nearly: within one tolerance of the best. Rows without other methods than variants do not
+        # count.
+        printed = here = near = rows = 0
+        keys = ["experiment", "measure", "row"]
+        for (_, measure, _), row in self.compared.groupby(keys, sort=False):
+            is_own = row["kind"] == "own"
+            if not is_own.any() or not row["kind"].isin(["rival", "simple"]).any():
+                continue
+            sign = -1 if measure in LOWER_IS_BETTER else 1
+            in_print = pd.Series([sign * cell.published for cell in row["cell"]], row.index)
+            ours = sign * row["mean"]
+            tolerance = row["cell"].iloc[0].tolerance
+            rows += 1
+            printed += int(in_print[is_own].max() >= in_print.max())
+            here += int(ours[is_own].max() >= ours.max())
+            near += int(ours[is_own].max() >= ours.max() - tolerance)
+        return printed, here, near, rows
+
+    def chance(self, way: str, *, circular: bool = True) -> Chance:
+        """Return the number that is the same, and those of random orders within rows."""
+        # `circular`: False to leave out circular numbers; then no reading is chosen.
+        lines = self.compared if circular else self.compared[~self.compared["circular"]]
+        with_choice = way == READ and circular
+        orders = [
+            Chance.from_rows(
+                str(paper),
+                [
+                    [number.place(way, with_choice=with_choice) for number in row["number"]]
+                    for _, row in of_paper.groupby(["experiment", "row"], sort=False)
+                ],
+            )
+            for paper, of_paper in lines.groupby("paper", sort=False)
+        ]
+        first, *others = orders or [Chance.from_rows(self.label, [])]
+        return sum(others, first)
+
+
+def by_kind(lines: pd.DataFrame, *, once: bool = True) -> list[Totals]:
+    """Return the totals of each kind of methods, as written."""
+    # `once`: True to count a number once that its paper prints in two tables.
+    counted = lines[(lines["way"] == WRITTEN) & ~lines["apart"] & ~(lines["again"] & once)]
+    return [Totals(name, counted[counted["kind"] == kind]) for kind, name in KINDS.items()]
+
+
+def by_paper(lines: pd.DataFrame, way: str = WRITTEN) -> list[Totals]:
+    """Return the totals of each paper, those of all, and those of tables on other data."""
+    # The totals of all count no table on other data.
+    of_way = lines[lines["way"] == way]
+    groups = [Totals(str(p), of) for p, of in of_way[~of_way["apart"]].groupby("paper", sort=False)]
+    together = Totals(ALL, of_way[~of_way["apart"]])
+    others = [
+        Totals(f"{paper}: data differ", of)
+        for paper, of in of_way[of_way["apart"]].groupby("paper", sort=False)
+    ]
+    return [*groups, together, *others]
+
+
+def of_papers(known: Mapping[str, Evidence]) -> dict[str, list[Evidence]]:
+    """Return the evidence of each paper's published tables, by short name of the paper."""
+    # `known`: Evidence by name of the experiment; other experiments are left out.
+    return {
+        NAMES.get(paper, paper): evidences
+        for paper, names in experiments.papers().items()
+        if (evidences := [known[name] for name in names if name in known])
+    }
+
+
+def outcomes(evidences: Iterable[Evidence], outcome: str) -> int:
+    """Return the number of claims with an outcome that papers make, not of ours."""
+    return sum(r.outcome == outcome and not r.claim.by_us for e in evidences for r in e.results)
