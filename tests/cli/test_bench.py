@@ -89,6 +89,7 @@ def test_only_runs_of_the_new_model_are_performed(call, home, suite):
     assert (
         "W / T / L (won / tied / lost) counts the tasks on which a method is ahead of LR, " in out
     )
+    assert "If the runs of suite are of another machine, do not compare their seconds" in out
     ranking, _, lost = out.partition("guess, power=2 loses most on:\n")
     head, *lines = lost.partition("\n\n")[0].splitlines()
     assert head.split() == ["task", "yours", "best", "of", "behind", "by"]

@@ -76,21 +76,6 @@ def test_lines_are_means_over_draws_of_rows_in_which_all_methods_have_runs(shown
     assert drawn[drawn["method"] == "LR, both"]["expected"].isna().all()
 
 
-def test_the_judged_method_is_compared_with_each_rival_on_the_same_tasks(shown):
-    above = labels.advantages(shown[0], labels.summary(*shown))
-    assert above[["method", "task"]].to_numpy().tolist() == [
-        ["LR, both", "one, 200"], ["LR, both", "one, 400"], ["LR, both", "two, 200"]
-    ]  # fmt: skip
-    assert above["above"].tolist() == [10] * 3
-
-
-def test_the_points_of_the_picture_are_of_tasks_with_every_number_of_labels(shown):
-    points = labels.curves(labels.summary(*shown)).set_index(["method", "labels"])
-    assert (points["tasks"] == 3).all()
-    assert points.loc[("consensus", 50), "mean"] == pytest.approx(80)
-    assert points.loc[("LR", 0), "mean"] == pytest.approx(60)
-
-
 def test_the_page_has_accuracies_advantages_and_what_to_expect(shown):
     texts = pages.Evidence.from_cells(*shown).texts()
     for row in (

@@ -28,7 +28,7 @@ class Board:
 
     experiment: Experiment
     #: The lines of `groups.values` that are ranked, with these columns more.
-    #: - better: the value, or less it if lower is better.
+    #: - better: the value, or its negative if lower is better.
     #: - regret: difference of the best value on the task from that of the method.
     #: - rank: 1 is best. Equal values share their rank, and a method that did not finish is last.
     values: pd.DataFrame
@@ -70,12 +70,17 @@ def from_cells(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     by_task = frame.groupby("task")
     frame["rank"] = by_task["better"].rank(ascending=False, na_option="bottom")
     reference = frame[frame["column"] == spec.board].set_index("task")["better"]
-    frame["ahead"] = (frame["better"] - frame["task"].map(reference)).round(9)
-    standings = _standings(frame, MATTERS * spec.scale_max)
-    return Board(experiment, frame, standings, corpora, added, left_out)
+    ahead, matters = (
+        (frame["better"] - frame["task"].map(reference)).round(9),
+        MATTERS * spec.scale_max,
+    )
+    frame = frame.assign(
+        wins=ahead >= matters, ties=ahead.abs() < matters, losses=ahead <= -matters
+    )
+    return Board(experiment, frame, _standings(frame), corpora, added, left_out)
 
 
-def _standings(frame: pd.DataFrame, matters: float) -> pd.DataFrame:
+def _standings(frame: pd.DataFrame) -> pd.DataFrame:
     """Return `Board.standings`."""
     rank, regret = (
         groups.over_corpora(frame, ["column"], of).set_index("column") for of in ("rank", "regret")
@@ -84,12 +89,11 @@ def _standings(frame: pd.DataFrame, matters: float) -> pd.DataFrame:
     table = methods[["model"]].first()
     ends = ["mean", "low", "high"]
     table[["rank", "rank_low", "rank_high"]] = rank[ends]
-    table["mean"] = frame.groupby(["column", "corpus"])["value"].mean().groupby("column").mean()
+    table["mean"] = frame.groupby(["corpus", "column"])["value"].mean().unstack().mean()
     names = ["regret", "regret_low", "regret_high", "worst", "worst_row"]
     table[names] = regret[[*ends, "worst", "worst_row"]]
-    table["wins"] = methods["ahead"].agg(lambda ahead: (ahead >= matters).sum())
-    table["ties"] = methods["ahead"].agg(lambda ahead: (ahead.abs() < matters).sum())
-    table["losses"] = methods["ahead"].agg(lambda ahead: (ahead <= -matters).sum())
+    counts = ["wins", "ties", "losses"]
+    table[counts] = methods[counts].sum()
     table["seconds"] = np.exp(np.log(frame["seconds"]).groupby(frame["column"]).mean())
     rows = methods["value"].count()
     complete = rows == frame.dropna(subset="value")["task"].nunique()

@@ -31,8 +31,7 @@ NUMBERS = ["tasks", "corpora", "mean", "low", "high", "worst", "worst_row"]
 
 def values(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     """Return a line for each cell, with its value and what it can be grouped by."""
-    # - a column for each variant, then task, corpus, and column: label of the row, its corpus, and
-    #   label of the column.
+    # - task, corpus, column: label of the row, its corpus, and label of the column.
     # - method, labels: the column without its sample, and the number of labelled documents of the
     #   target: "LR, 50 labels, draw 0" is LR with 50.
     # - model, choose, reading: model of the column, measure that chooses its setting, and True if
@@ -42,14 +41,14 @@ def values(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     # - seconds, scored: mean of the times of its runs, and number of scored documents.
     # - tried, outdated: True if a run was performed, and if one is of other data or code.
     # - a column for each of DIAGNOSTICS, NaN if no run has it.
-    spec, lines = experiment.spec, list[dict[str, Any]]()
+    spec, lines = experiment.spec, []
     columns = {label: (spec.columns[name], by) for label, name, by in table_columns(experiment)}
     for cell in cells:
         (column, choose), row, records = columns[cell.column], spec.rows[cell.row], cell.records
         labelled, draw = (column.options.get(name, 0) for name in ("labelled", "draw"))
         status = {record.status for record in records}
         times = [r.seconds for r in records if r.done and r.seconds is not None]
-        line = dict(row.variant) | {
+        line: dict[str, Any] = {
             "task": cell.row,
             "corpus": experiment.corpus(cell.row),
             "column": cell.column,
@@ -73,6 +72,18 @@ def values(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
+def with_variants(experiment: Experiment, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines with a column for each variant."""
+    found = [experiment.spec.rows[task].variant for task in frame["task"]]
+    return frame.assign(**{axis: [of[axis] for of in found] for axis in experiment.spec.variants})
+
+
+def variants_text(axes: Iterable[str], frame: pd.DataFrame) -> list[str]:
+    """Return the combination of variants of each line."""
+    lines = frame.to_dict("records")
+    return [", ".join(f"{axis}: {line[axis]}" for axis in axes) or "all" for line in lines]
+
+
 def finished(frame: pd.DataFrame, *keys: str) -> pd.DataFrame:
     """Return the lines of the groups in which every line has a value."""
     whole = frame["value"].notna().groupby([frame[key] for key in keys]).transform("all")
@@ -81,7 +92,7 @@ def finished(frame: pd.DataFrame, *keys: str) -> pd.DataFrame:
 
 def with_regret(frame: pd.DataFrame, candidates: Container[str]) -> pd.DataFrame:
     """Return the lines with `regret`: how far they are behind the best candidate on their task."""
-    # `better` is the value, less it if lower is better.
+    # `better` is the value, or its negative if lower is better.
     better = frame["value"].where(~frame["metric"].isin(LOWER_IS_BETTER), -frame["value"])
     of_candidates = better.where([column in candidates for column in frame["column"]])
     best = of_candidates.groupby(frame["task"]).transform("max")
@@ -91,12 +102,6 @@ def with_regret(frame: pd.DataFrame, candidates: Container[str]) -> pd.DataFrame
 def in_order(frame: pd.DataFrame, *keys: str) -> pd.DataFrame:
     """Return a frame whose keys sort in the order in which their values come."""
     return frame.astype({key: pd.CategoricalDtype(frame[key].unique()) for key in keys})
-
-
-def variants_text(axes: Iterable[str], frame: pd.DataFrame) -> list[str]:
-    """Return the combination of variants of each line."""
-    lines = frame.to_dict("records")
-    return [", ".join(f"{axis}: {line[axis]}" for axis in axes) or "all" for line in lines]
 
 
 def over_corpora(
@@ -113,7 +118,7 @@ def over_corpora(
     # - a column with the mean on each corpus.
     lines = []
     for keys, group in frame.dropna(subset=of).groupby(by, observed=True):
-        by_corpus = group.groupby("corpus", sort=False)[of].mean()
+        by_corpus = group[of].groupby(group["corpus"], sort=False).mean()
         last = getattr(group[of], worst)()
         lines.append(
             by_corpus.to_dict()

@@ -50,8 +50,8 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     accuracy = frame["value"] * (100 / experiment.spec.scale_max)
     expected = 100 * frame["held_out_right"] / frame["labels"]
     covered = ((low <= accuracy) & (accuracy <= high)).where(expected.notna())
-    lines = frame.assign(accuracy=accuracy, expected=expected, covered=covered.astype(float))
-    of_draws = lines.groupby(
+    frame = frame.assign(accuracy=accuracy, expected=expected, covered=covered.astype(float))
+    of_draws = groups.with_variants(experiment, frame).groupby(
         ["task", "corpus", *experiment.spec.variants, "labels", "method"], sort=False
     )
     table = of_draws[NUMBERS].mean().map(lambda value: float(f"{value:.4g}"))
@@ -90,20 +90,18 @@ def page(experiment: Experiment, table: pd.DataFrame, points: pd.DataFrame) -> P
         rivals = above.rename(columns={"method": less})
         blocks += [words("advantages", spec), _grid("Advantage", rivals, less, "above")]
         first = above[above["method"] == rival]
-        first = groups.in_order(
-            first.assign(kind=groups.variants_text(spec.variants, first)), "kind"
-        )
+        first = first.assign(kind=groups.variants_text(spec.variants, first))
+        first = groups.in_order(first, "kind")
         blocks.append(words("parts", rival))
         blocks += [_grid(f"Advantage by {key}", first, key, "above") for key in ("kind", "corpus")]
     judged = table[table["method"] == spec.by_labels].dropna(subset="expected")
-    judged = judged.assign(above=judged["expected"] - judged["accuracy"])
+    judged = judged.assign(
+        above=judged["expected"] - judged["accuracy"], covered=100 * judged["covered"]
+    )
     means = judged.groupby("labels")[["above", "covered"]].mean()
     rows = [
         ["expected less true accuracy, in points", *map("{:+.1f}".format, means["above"])],
-        [
-            "its 95 % interval contains the accuracy",
-            *(f"{100 * share:.0f} %" for share in means["covered"]),
-        ],
+        ["its 95 % interval contains the accuracy", *map("{:.0f} %".format, means["covered"])],
     ]
     heads = ["accuracy to expect", *map(_count, means.index)]
     blocks += [words("reliability"), Table("Accuracy to expect", heads, rows)]

@@ -34,7 +34,7 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
     advised = combined[~(combined["agreement"] < WEAK_AGREEMENT)]
     advised = advised.assign(strategy=advised["column"] + f", {ADVISED}")
     frame = pd.concat([frame, *_chosen_elsewhere(combined), advised], ignore_index=True)
-    frame = groups.in_order(frame, "strategy")
+    frame = groups.with_variants(experiment, groups.in_order(frame, "strategy"))
     if "documents" in spec.variants:
         many = frame[~_is_small(experiment, frame)]
         frame = pd.concat([frame, many.assign(documents=ANY)], ignore_index=True)
