@@ -120,9 +120,7 @@ def other_documents(n: int, m: int) -> float:
     a, b = np.arange(n + 1)[:, None] / n, np.arange(m + 1) / m
     error = np.sqrt((n * a * (1 - a) + 2) / n**2 + (m * b * (1 - b) + 2) / m**2)
     p = stats.one_sided_p(a - b, 0.0, np.inf, error)
-    chances = (
-        binom.pmf(n * a, n, q) * binom.pmf(m * b, m, q) for q in np.linspace(0.01, 0.99, 50)
-    )
+    chances = (binom.pmf(n * a, n, q) * binom.pmf(m * b, m, q) for q in np.linspace(0.01, 0.99, 50))
     return max(float(chance[p <= ALPHA].sum()) for chance in chances)
 
 
@@ -203,7 +201,9 @@ CASES = {
     "30 per cent fewer errors": lambda: max(avoided_errors(n, 0.3, 0.3) for n in (20, 100, 300)),
     "90 per cent fewer errors": lambda: max(avoided_errors(n, 0.3, 0.9) for n in (20, 100, 300)),
     "means over seeds": lambda: max(means_of_seeds(3, 0.3), means_of_seeds(5, 0.05)),
-    "15 to 100 small domains": lambda: max(small_domains(*c) for c in ((15, 20), (40, 5), (100, 4))),
+    "15 to 100 small domains": lambda: max(
+        small_domains(*c) for c in ((15, 20), (40, 5), (100, 4))
+    ),
     "other documents": lambda: max(other_documents(n, m) for n in (2, 5, 50) for m in (4, 12, 50)),
     "a stated value": lambda: max(map(stated_value, (5, 20, 100, 500))),
     "F1 on 5 to 20 documents": lambda: max(f1(s, n) for s in (2, 3, 5, 10) for n in (5, 10, 20)),

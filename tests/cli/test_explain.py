@@ -107,7 +107,7 @@ def test_a_row_is_named_by_its_task_and_a_column_by_its_model_and_the_reasons_ar
     for row in ("comp-vs-rec", "gtl/comp-vs-rec", "gtl/comp-vs-rec-bydate", "Comp vs Rec"):
         assert explain("gtl-table3", row, "GCMF")[1].startswith("gtl-table3: GCMF, comp vs rec\n")
     code, out, _ = explain("dtl-table3", "comp vs rec", "LR")
-    assert "digits       the printed column fits a single run (4,000 documents, dtl-19997)" in out
+    assert "digits       the printed column fits a single run (4,000 documents, dtl tasks)" in out
 
 
 def test_the_numbers_that_differ_most_are_listed(explain):

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import product
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
-from conftest import slow_unless
 from made_runs import cells_of, write_runs
-from scipy.stats import binom, binomtest, multinomial, norm, t, ttest_1samp
+from scipy.stats import binomtest, norm, t, ttest_1samp
 from small_experiment import GOOD
 
-from transferbench import experiments, stats
+from transferbench import experiments
 from transferbench.errors import UserError
 from transferbench.evidence import claims, pages
 from transferbench.runs.record import pack
-from transferbench.stats import NO_SEED, PairedTest, paired_error, sign_flip_p
 
 PATH = Path("mine.yaml")
 TASKS = ("comp-vs-rec", "comp-vs-sci", "comp-vs-talk", "rec-vs-sci", "rec-vs-talk", "sci-vs-talk")
@@ -165,8 +161,7 @@ def test_the_documents_are_the_same_at_every_x(tmp_path):
     claim = "higher: {column: A, at: [7, 8], than: [5, 6]}"
     found = judged(SWEEP, claim, values | {"C": 7}, tmp_path, documents=1000)
     error = np.sqrt((0.8 * 0.2 + 0.82 * 0.18) / 1000 + (2 + 2) / 1000**2)
-    p = decision(found).for_documents
-    assert p == pytest.approx(norm.sf(0.02 / error), rel=1e-3)
+    assert decision(found).for_p == pytest.approx(norm.sf(0.02 / error), rel=1e-2)
 
 
 def test_instability_between_any_two_points_needs_its_share_of_the_level(tmp_path):
@@ -235,40 +230,7 @@ def test_the_published_rows_are_counted(tmp_path):
     assert [*found.tests.published.dropna()] == [10.0, -20.0]
     (line,) = claims.comparisons(experiments.read(TABLE, PATH), found)
     assert line[:5] == ("A over B", "6 of 6", "0", "+10.00", "+10.00 comp-vs-rec")
-    assert line[5:] == ("0.0017 (seeds 0.0017)", "1 (seeds 1)", "1 of 2")
-
-
-def decided(rows: list[dict], extent: str, over_units: bool = False) -> tuple[float, float]:
-    """Return the p for a claim about these rows, and that against it."""
-    (found,) = stats.decide(*frames(rows), extent, 0.0, over_units).itertuples()
-    return found.for_p, found.against_p
-
-
-def over_units(*means: float, extent: str = "average", contrary: bool = False) -> float:
-    return decided([{"d": (mean,)} for mean in means], extent, over_units=True)[contrary]
-
-
-@pytest.mark.parametrize("n", [1, 2, 5, 9])
-def test_tests_over_units_agree_with_enumeration(n):
-    values = np.random.default_rng(n).normal(0.5, 1, n).round(1)  # rounded, so that there are ties
-    flipped = [np.multiply(values, signs) for signs in product((1, -1), repeat=n)]
-    share = sum(each.mean() >= values.mean() - 1e-12 for each in flipped) / 2**n
-    assert over_units(*values) == pytest.approx(share)
-    assert over_units(*-values, contrary=True) == pytest.approx(share)
-    ahead = sum(((each > 0).sum() >= (values > 0).sum()) for each in flipped) / 2**n
-    if all(values):
-        assert over_units(*values, extent="most") == pytest.approx(ahead)
-    assert over_units(*range(1, n + 1)) == over_units(*range(1, n + 1), extent="most") == 2**-n
-    assert over_units(*[0.0] * n) == over_units(*[0.0] * n, extent="most") == 1
-
-
-def test_signs_of_many_units_are_drawn_at_random(monkeypatch):
-    values = np.random.default_rng(0).normal(0.5, 1, 12)
-    exact = sign_flip_p(values)
-    monkeypatch.setattr(stats, "MAX_FLIPS", 2**11)
-    assert sign_flip_p(values) == pytest.approx(exact, rel=0.2)
-    # The observed signs count, so p is never 0.
-    assert sign_flip_p(np.ones(100)) == pytest.approx(2**-11, rel=1e-3)
+    assert line[5:] == ("0.0017", "1", "1 of 2")
 
 
 CLOSE = A_FIRST | {"A": 80.3 + NOISE / 100, "B": 80 - NOISE / 100}
@@ -305,24 +267,13 @@ def test_methods_without_seeds_are_tested_by_the_documents(tmp_path, claim, outc
     error = np.sqrt((0.7 * 0.3 + 0.6 * 0.4) / 500 + (2 + 2) / 500**2)
     factor = 6 if "some" in claim and outcome == "holds" else 1
     expected = factor * norm.sf(0.1 / error)
-    assert outcome == "fails" or p.for_p == p.for_documents == pytest.approx(expected)
-    assert np.isnan(p.for_seeds)
-    shown = claims.comparisons(experiments.read(TABLE, PATH), found)[0][5]
-    assert shown == f"{p.for_p:.2g} (documents {p.for_p:.2g})"
+    assert outcome == "fails" or p.for_p == pytest.approx(expected)
     # With fewer documents the same difference is not significant.
     assert judged(TABLE, claim, values, tmp_path, documents=20).outcome == "open"
     # Without an error nothing is decided, whatever the number of rows.
     found = judged(TABLE, claim, values, tmp_path)
     assert found.outcome == "open"
     assert "No error is known for a single run: " in explained(TABLE, found)
-
-
-def test_the_error_of_many_paired_documents_is_that_of_the_bootstrap():
-    rng = np.random.default_rng(0)
-    domains = [rng.choice([-1, 0, 1 / 3, 1], n) for n in (300, 500)]
-    means = [np.mean([rng.choice(d, len(d)).mean() for d in domains]) for _ in range(2000)]
-    # About its own mean: away from it the error is widened for skewness.
-    assert paired_error(domains, np.mean(means)) == pytest.approx(np.std(means), rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -344,13 +295,122 @@ def test_methods_scored_on_the_same_documents_are_paired(tmp_path, change, outco
         TABLE, "better: {columns: [C], over: [K]}", values, tmp_path, documents=400, **more
     )
     if not change:
-        assert decision(found).for_documents == pytest.approx(binomtest(14, 16).pvalue / 2)
+        assert decision(found).for_p == pytest.approx(binomtest(14, 16).pvalue / 2)
 
 
 F1 = TABLE.replace("metric: accuracy", "metric: f1")
-
-
+#: Single runs of C and K, and seeds that are all equal.
+EQUAL = {"A": 100, "B": 50, "C": 100, "K": 0}
 TWO_POINTS = A_FIRST | {"A": 82 + NOISE / 10, "B": 80 - NOISE / 10}
+
+
+@pytest.mark.parametrize("right", [0, 11, 20])
+@pytest.mark.parametrize("stated", [0, 60, 100])
+def test_a_single_run_is_tested_exactly_against_a_stated_value(tmp_path, right, stated):
+    claim = f"better: {{columns: [C], value: {stated}}}, among: [comp-vs-rec]"
+    found = judged(TABLE, claim, EQUAL | {"C": 100 * right / 20}, tmp_path, documents=20)
+    for side, p in (("greater", decision(found).for_p), ("less", decision(found).against_p)):
+        assert p == pytest.approx(binomtest(right, 20, stated / 100, alternative=side).pvalue)
+
+
+def test_a_mean_over_seeds_is_tested_with_the_error_at_the_stated_value(tmp_path):
+    """Right on all of 20 documents, a mean shows no error of its own."""
+    claim = "better: {columns: [A], value: 60}, among: [comp-vs-rec]"
+    values = EQUAL | {"A": 80 + NOISE}
+    p = decision(judged(TABLE, claim, values, tmp_path, documents=20)).for_p
+    assert p == pytest.approx(norm.sf(0.2 / np.sqrt(0.6 * 0.4 / 20 + 2 / 20**2)), rel=1e-2)
+    found = judged(TABLE, claim, EQUAL, tmp_path, documents=20)
+    assert (found.outcome, decision(found).for_p) == ("open", 1 / 8)  # of three equal seeds
+
+
+def test_the_variances_of_seeds_and_documents_add(tmp_path):
+    claim = "better: {columns: [A], over: [B]}, among: [comp-vs-rec]"
+    for documents, outcome in ((0, "holds"), (100_000, "holds"), (1000, "open")):
+        found = judged(TABLE, claim, TWO_POINTS, tmp_path, documents=documents)
+        assert found.outcome == outcome
+    a, b = (np.array(TWO_POINTS[name]) / 100 for name in "AB")
+    documents = np.mean(a * (1 - a) + b * (1 - b)) / 1000 + (2 + 2) / 1000**2
+    seeds = np.var(a - b, ddof=1) / 3
+    ratio, dof = 0.02 / np.sqrt(seeds + documents), 2 * (1 + documents / seeds) ** 2
+    assert decision(found).for_p == pytest.approx(t.sf(ratio, dof))
+
+
+def test_curves_and_other_measures_are_tested_over_the_seeds_alone(tmp_path):
+    claim, values = "better: {columns: [A], over: [B]}", TWO_POINTS
+    found = judged(F1, claim, values, tmp_path, documents=100)
+    p = ttest_1samp(values["A"] - values["B"], 0, alternative="greater").pvalue
+    assert (found.outcome, decision(found).for_p) == ("holds", pytest.approx(p))
+    values = {("A", x): 90 + x * NOISE / 50 for x in (5.0, 6.0, 7.0, 8.0)} | {"C": 7}
+    claim = "stable: {column: A, x: [5, 8], within: 2}"
+    assert judged(SWEEP, claim, values, tmp_path, documents=100).outcome == "holds"
+    # But two points of a curve that differ are also tested over the documents.
+    values["A", 8.0] = 92 + NOISE[::-1] / 10
+    claim = "higher: {column: A, at: 8, than: 5}"
+    for documents, outcome in ((100, "open"), (10**6, "holds")):
+        assert judged(SWEEP, claim, values, tmp_path, documents=documents).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "values"),
+    [
+        ("better: {columns: [A], over: [B]}", F1, {}),
+        ("better: {columns: [C], over: [B], rows: average}", F1, {}),
+        ("better: {columns: [A], over: [B]}", F1, {"A": [90, 80, 70], "B": [80, 70, 60]}),
+        ("better: {columns: [B], over: [C], times: 2}", COST, {}),
+        ("higher: {column: A, at: [5, 6], than: [7, 8]}", SWEEP, {}),
+    ],
+)
+def test_equal_seeds_of_which_no_documents_are_known_prove_nothing(tmp_path, claim, text, values):
+    """They may be one run."""
+    text = text.replace("metric: accuracy", "metric: f1")
+    values = EQUAL | {("A", x): 90 - 10 * (x > 6) for x in (5.0, 6.0, 7.0, 8.0)} | values
+    seconds = {"B": 1.0, "C": 9.0}
+    found = judged(text, claim, values, tmp_path, documents=1000, seconds=seconds)
+    p = decision(found)
+    assert (found.outcome, p.for_p, p.against_p) == ("open", 1, 1)
+    assert "All seeds give the same difference, so no error is known: " in explained(text, found)
+
+
+def test_few_equal_seeds_decide_nothing_and_the_claim_says_so(tmp_path):
+    claim = "better: {columns: [A], over: [B]}"
+    found = judged(TABLE, claim, EQUAL, tmp_path, documents=10_000)
+    assert (found.outcome, decision(found).for_p) == ("open", 1 / 8)
+    assert "Fewer than five equal seeds decide nothing: A over B." in explained(TABLE, found)
+    some = EQUAL | {(row, "B"): 50 + NOISE for row in TASKS[1:]}
+    found = judged(TABLE, claim, some, tmp_path, documents=10_000)
+    assert "decide nothing, on 1 of 6 rows: A over B." in explained(TABLE, found)
+    # Two points are .01 closer than the limit, which nothing shows; a third one is noisy.
+    steps = {("A", x): y for x, y in ((5.0, 70), (6.0, 71.99), (7.0, 71.9 + NOISE / 100))}
+    steps |= {("A", 8.0): 71, "C": 7}
+    for last in (6, 7, 8):
+        claim = f"stable: {{column: A, x: [5, {last}], within: 2}}"
+        found = judged(SWEEP, claim, steps, tmp_path, documents=100)
+        assert (found.outcome, decision(found).for_p >= 1 / 8) == ("open", True)
+
+
+def test_an_average_is_the_mean_over_the_rows_with_its_margin(tmp_path):
+    """Ahead on five rows of six, but the mean difference of 10 is short of the margin."""
+    values = A_FIRST | {"B": 79 + NOISE / 2, ("rec-vs-sci", "B"): 85 - NOISE}
+    for margin, outcome in ((11.0, "fails"), (10.0, "open"), (9.0, "holds")):
+        claim = f"better: {{columns: [A], over: [B], rows: average, by: {margin}}}"
+        found = judged(TABLE, claim, values, tmp_path, documents=10**6)
+        assert found.outcome == outcome
+    by_seed = (5 * (11 + NOISE / 2) + 5 + 2 * NOISE) / 6 - 9
+    p = ttest_1samp(by_seed, 0, alternative="greater").pvalue  # the documents are many
+    assert decision(found).for_p == pytest.approx(p, rel=1e-2)
+
+
+def test_the_page_is_written(tmp_path):
+    text = TABLE + "claims:\n  - {says: A leads, place: Section 5, better: {columns: [A]}}\n"
+    runs(text, A_FIRST, tmp_path)
+    file = experiments.read(text, PATH)
+    page = pages.Evidence.read(file, tmp_path).texts()["claims.md"]
+    head = next(line for line in page.splitlines() if line.endswith("A leads"))
+    assert "holds" in head.lower()
+    assert f"\n\n{head}\n\n*Section 5*\n" in page
+    assert "A ahead of every other method on every row." in page
+    assert "A over B | 6 of 6" in page
+    assert "K" not in page
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,13 @@
 """The claims of the committed runs keep their outcomes, numbers and words.
 
-golden_claims.json has a line for each claim, with what its comparisons showed before `claims` and
-`stats` became queries on a frame. After runs have changed, run this file as a program to write it
-anew, and read what differs.
+golden_claims.json has a line for each claim, with what its comparisons showed when it was written.
+After runs or tests have changed, run this file as a program to write it anew, and read what
+differs.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ NAMES = [name for name in experiments.names() if experiments.load(name).spec.cla
 
 
 def judged(name: str) -> list[dict[str, Any]]:
-    """Return each claim of an experiment with its outcome, words and numbers; NaN as None."""
+    """Return each claim of an experiment with its outcome, words and numbers."""
     file, results = experiments.load(name), ROOT / "results"
     found = []
     for result in claims.judge(file, read_cells(file, results / name), results):
@@ -50,12 +49,10 @@ def numbers(line: tuple[str, ...], compared: Any, result: claims.ClaimResult) ->
     """Return the line of a comparison on the page, and its numbers with all digits."""
     tests = result.tests.loc[compared.Index]
     published = tests.loc[~tests.index.duplicated(), "published"].dropna()
-    p = compared.for_p, compared.for_seeds, compared.for_documents
-    p_against = compared.against_p, compared.against_seeds, compared.against_documents
     return {
         "line": [*line],
-        "p": [*map(known, p)],
-        "p_against": [*map(known, p_against)],
+        "p": float(compared.for_p),
+        "p_against": float(compared.against_p),
         "mean": float(tests["mean"].mean()),
         "least": float(tests["mean"].min()),
         "least_row": tests["mean"].idxmin()[-1],
@@ -63,10 +60,6 @@ def numbers(line: tuple[str, ...], compared: Any, result: claims.ClaimResult) ->
         "units": tests.index.unique("unit").size,
         "published": [*map(float, published)],
     }
-
-
-def known(p: float) -> float | None:
-    return None if math.isnan(p) else float(p)
 
 
 def close(value: Any) -> Any:

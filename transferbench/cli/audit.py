@@ -18,19 +18,24 @@ from transferbench.errors import UserError
     help="Also print a line for each cell of a published table. Cells of a file are always "
     "printed.",
 )  # fmt: skip
+@click.option("--explain", is_flag=True, help="Also print what the words of the tables mean.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object only, with each cell.")
-def command(names: tuple[str, ...], cells: bool, as_json: bool) -> None:
+def command(names: tuple[str, ...], cells: bool, explain: bool, as_json: bool) -> None:
     """Check which printed accuracies are possible, single runs, or copied (the GRIM test).
 
     An accuracy of one run on n documents is k/n, so its digits allow few n (Brown and Heathers
-    2017). EXPERIMENT is a published table. Without names, the command checks all published tables.
+    2017). Averages are recomputed from their cells. EXPERIMENT is a published table. Without names,
+    the command checks all published tables.
 
     \b
-    FILE.csv (or .tsv) has the accuracies of another paper in per cent, as printed:
-      row, documents   name and number of scored documents of each row
-      runs             if known, the number of runs that each value is a mean of
-      METHOD ...       the accuracies: 87.4, 87,4, 87.4% or 87.4 ± 2.1
-      METHOD ±         the deviations, if they have a column of their own
+    FILE.csv (or .tsv) has the numbers of another paper, as printed:
+      row          name of each row; one named average is recomputed
+      documents    number of scored documents
+      runs         if known, the number of runs: 10 for a mean, median of 10
+      measure      if not accuracy: error, or another such as F1, which is not judged
+      METHOD ...   87.4, 87,4, 87.4%, .874 or 87.4 ± 2.1
+      METHOD ±     the deviations, if they have a column of their own
+    documents, runs and measure are columns, or rows that state them for each column.
     """
     from transferbench.evidence import audit
     from transferbench.evidence.page import words
@@ -42,34 +47,25 @@ def command(names: tuple[str, ...], cells: bool, as_json: bool) -> None:
         if Path(name).exists() and Path(name).suffix.lower() not in (".yaml", ".yml"):
             form = "expected an experiment, or a table named .csv or .tsv"
             raise UserError(f"{name}: {form}; rename the file, or copy it to one.")
-    findings = audit.findings(asked) if asked or not files else {}
-    of_cells = {
-        name: audit.published_cells(name, of_table)
-        for name, of_table in findings.items()
-        if cells or as_json
-    }
-    for name in files:
-        findings[name], of_cells[name] = audit.audit_stated(read_printed(Path(name)))
+    audits = audit.audits(asked) if asked or not files else {}
+    audits |= {name: audit.audit(read_printed(Path(name))) for name in files}
+    audits = {name: audits[name] for name in names or audits}
     if as_json:
         echo_json({
-            name: {
-                "columns": [asdict(finding) for finding in findings[name]],
-                "cells": [asdict(cell) for cell in of_cells[name]],
-            }
-            for name in names or findings
+            name: {part: [*map(asdict, found)] for part, found in each._asdict().items()}
+            for name, each in audits.items()
         })  # fmt: skip
         return
-    for name in names or findings:
-        if not findings[name] and not of_cells.get(name) and name in names:
-            echo(f"{name}: no printed accuracies")
-        if findings[name]:
-            echo(f"{name}:")
-            echo_table(audit.findings_table(name, findings[name]).texts())
+    texts = dict[str, None]()
+    for name, each in audits.items():
+        tables = audit.tables(name, each, cells=cells or name in files)
+        if tables or name in names:
+            echo(f"{name}:" if tables else f"{name}: no printed shares of documents")
+        for table in tables.values():
+            echo_table(table.texts())
             echo()
-        if of_cells.get(name):
-            echo_table(audit.cells_table(name, of_cells[name]).texts())
-            echo()
-    every = [cell for of_table in of_cells.values() for cell in of_table]
-    texts = ["audit", *["audit_cells"] * bool(every)]
-    texts += ["grimmer"] * any(cell.deviation for cell in every)
-    echo("\n\n".join(click.wrap_text(words(text), width=100) for text in texts))
+        texts |= dict.fromkeys(tables)
+        if "audit_cells" in tables and any(cell.deviation for cell in each.cells):
+            texts["grimmer"] = None
+    if explain:
+        echo("\n\n".join(click.wrap_text(words(text), width=100) for text in texts))

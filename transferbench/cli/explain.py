@@ -59,7 +59,7 @@ def command(
     echo(facts.pop("title"))
     compared = file.spec.control_of or file.name
     printed = experiments.PUBLISHED.match(compared)  # also dtl-table3-copied
-    findings = audit.findings([compared])[compared] if printed else []
+    findings = audit.audits([compared])[compared].columns if printed else []
     echo()
     echo_sentences(explain.first_sentences(file, cells, cell, findings))
     if not math.isnan(cell.published):

@@ -1,60 +1,66 @@
-"""Audit of printed numbers: which are single runs, on how many documents, and which are copied.
+"""Audit of printed numbers: which are single runs of their documents, and which are copied.
 
 This is the GRIM test (Brown and Heathers 2017, see `grim`) for tables of accuracies. An accuracy of
 one run on n documents is k/n, so its printed digits allow few n. Of random values with two decimals
 of a per cent, n documents allow a share of about n / 10,000; from n = 10,000 on they allow every
 value, and the test has no power.
 
-The tables of our papers are judged by column, since it is not known which documents were scored.
-Values must be printed as C and Python print them, which is stricter than for a user's table: there
-a half may be rounded either way. If the documents of its rows allow the values of a column more
-often than by chance, the column is a single run on these documents. It is not if they deny more
-than 15 per cent of the values; fewer may be misprints. If more than one value in ten ends in 0, the
-values were printed with fewer digits, so they are copied.
+If the documents of its rows allow the values of a column more often than by chance, the column is a
+single run on these documents, or a mean of the stated runs. It is not if they deny more than 15 per
+cent of the values; fewer may be misprints. If more than one value in ten ends in 0, the values were
+printed with fewer digits, so they are copied. Averages are recomputed from the cells beside them.
 
-A user's table states its documents, so each cell is judged: `audit_stated` and `CellFinding`.
+A user's table states its documents. Those of a published table are of the tasks of its rows, so a
+denied value may be one of other documents. There values must be printed as C and Python print them,
+which is stricter than for a user's table, where a half may be rounded either way.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from fractions import Fraction
+from itertools import chain
+from typing import Literal, NamedTuple
 
-from transferbench import datasets, experiments
+import numpy as np
+
+from transferbench import datasets, experiments, models
 from transferbench.evidence import grim
 from transferbench.evidence.frame import Cell
-from transferbench.evidence.grim import allows, correct, p_of_fits, printed_shares, shares
+from transferbench.evidence.grim import Number, allows, p_of_fits, shares
 from transferbench.evidence.page import Block, Page, Section, Table, markdown, words
 from transferbench.evidence.printed import (
     ALL,
     MAX_DOCUMENTS,
     MAX_RUNS,
-    PrintedColumn,
+    SHARES,
+    PrintedAverage,
+    PrintedCell,
     PrintedTable,
-    per_cent_text,
 )
 from transferbench.experiments.experiment import Experiment
 from transferbench.messages import counted
 from transferbench.stats import ALPHA, ROUNDING
 
-#: "mean": a deviation or several runs are stated; "other": a mean (of repeats, folds or tasks), or
-#: other documents; "possible": the stated documents allow all values, but also most random ones.
-Status = Literal["single run", "mean", "other", "copied", "possible", "unclear"]
+#: "mean": several runs or a deviation are stated; "impossible": some values are; "possible": the
+#: documents allow all values, but also most random ones; "unclear": they are not known.
+Status = Literal["single run", "mean", "impossible", "copied", "possible", "unclear", "not checked"]
 #: "by a half": possible if a half is rounded otherwise than C and Python do.
 CellVerdict = Literal[
     "any value is possible", "possible", "possible by a half", "impossible", "not checked"
 ]
-#: Significance level; divided by the number of sources that are tried for a column.
-LEVEL = 0.01
-#: Largest p of a column whose documents are known, from the others or from the user.
-LIKELY = 0.05
-#: The same as LEVEL for last digits, of which every column is tested.
+#: "by rounding": if the cells were averaged before they were rounded.
+AverageVerdict = Literal["follows", "follows by rounding", "differs"]
+#: Largest p of a column, and of all columns of a user's table together: they may be of several
+#: papers.
+LIKELY, LIKELY_TOGETHER = 0.05, 0.01
+#: Significance level for last digits, of which every column is tested.
 COPIED_LEVEL = 0.001
-#: Rows that a finding needs, unless the documents are stated.
+#: Rows that a finding needs, unless a user states the documents.
 MIN_ROWS = 3
 #: Largest share of values that may be misprints.
 MISPRINTS = 0.15
-#: Most decimals of a printed fraction.
+#: Most decimals of a fraction in an experiment.
 MAX_DECIMALS = 4
 #: Repeats that both deviations need to be compared.
 MIN_REPEATS = 3
@@ -79,124 +85,24 @@ class Finding:
     like: tuple[str, ...] = ()
 
 
-def audit(
-    columns: Iterable[PrintedColumn],
-    sizes: Mapping[str, Mapping[str, int]],
-    others: Iterable[PrintedColumn] = (),
-) -> list[Finding]:
-    """Return the findings about the columns of one table."""
-    # The columns of a table share their documents. So the source that fits all columns best is
-    # chosen, and each column is judged by it. Rows that this source lacks are judged by the next
-    # one.
-    findings, left = _copied(columns, sizes)
-    known = list(others)
-    while columns := [column for column in left if column.values]:
-        source = _best_source(columns, sizes)
-        documents = sizes.get(source, {})
-        rows = {row for column in columns for row in column.values} & documents.keys()
-        for column in columns:
-            of_rows = {r: v for r, v in column.values.items() if not rows or r in rows}
-            same = tuple(other.name for other in known if _equal(of_rows, other.values))
-            if of_rows:
-                findings.append(_judge(column, of_rows, source, documents, same))
-        left = [column.without(rows or column.values) for column in columns]
-    return findings
-
-
-def _copied(
-    columns: Iterable[PrintedColumn],
-    sizes: Mapping[str, Mapping[str, int]],
-    shares: Callable[[int, int], tuple[float, float]] = printed_shares,
-) -> tuple[list[Finding], list[PrintedColumn]]:
-    """Return findings about values with fewer digits, and the columns without them."""
-    findings, left = [], []
-    for column in columns:
-        short, in_zero = [], []
-        for row, value in column.values.items():
-            if round(value * 10**column.decimals) % 10 == 0:
-                short.append(row)
-            # Of values of unknown documents, one in ten ends in 0.
-            tried = [of_rows[row] for of_rows in sizes.values() if row in of_rows]
-            in_zero.append(max([0.1, *(shares(n, column.decimals)[1] for n in tried)]))
-        p = p_of_fits(len(short), in_zero)
-        if len(short) >= MIN_ROWS and p <= COPIED_LEVEL and column.decimals > 2:
-            findings.append(Finding(column.name, "copied", tuple(short), "a digit less", p=p))
-            column = column.without(short)
-        left.append(column)
-    return findings, left
-
-
-def _best_source(columns: Sequence[PrintedColumn], sizes: Mapping[str, Mapping[str, int]]) -> str:
-    """Return the source whose numbers fit all columns more often than by chance, "" if none."""
-    # If none does, return the only source that allows every value of the fixed methods, provided
-    # that this is unlikely by chance: a fixed method gives k/n of the right documents in every run.
-    p = {source: _p(columns, documents)[1] * len(sizes) for source, documents in sizes.items()}
-    likely = min(p, key=p.__getitem__, default="")
-    if likely and p[likely] <= LEVEL:
-        return likely
-    fixed = [column for column in columns if column.fixed]
-    by_source = {source: _p(fixed, documents) for source, documents in sizes.items()}
-    fitting = [source for source, (denied, p) in by_source.items() if not denied and p <= LEVEL]
-    return fitting[0] if len(fitting) == 1 else ""
-
-
-def _p(columns: Sequence[PrintedColumn], documents: Mapping[str, int]) -> tuple[int, float]:
-    """Return the number of denied values, and the probability of as many fits by chance."""
-    printed = [
-        (documents[row], value, column.decimals)
-        for column in columns
-        for row, value in column.values.items()
-        if row in documents and row not in column.deviations
-    ]
-    if len(printed) < MIN_ROWS:
-        return 0, 1.0
-    fits = sum(allows(*each) for each in printed)
-    by_chance = [printed_shares(n, decimals)[0] for n, _, decimals in printed]
-    return len(printed) - fits, p_of_fits(fits, by_chance)
-
-
-def _judge(
-    column: PrintedColumn,
-    values: Mapping[str, float],
-    source: str,
-    documents: Mapping[str, int],
-    same: tuple[str, ...],
-) -> Finding:
-    if column.deviations.issuperset(values):
-        return Finding(column.name, "mean", tuple(values), "a deviation is printed", like=same)
-    values = {row: value for row, value in values.items() if row not in column.deviations}
-    if not source:
-        return Finding(column.name, "unclear", tuple(values), "no numbers fit all", like=same)
-    denied = tuple(r for r, v in values.items() if not allows(documents[r], v, column.decimals))
-    by_chance = [printed_shares(documents[row], column.decimals)[0] for row in values]
-    p = p_of_fits(len(values) - len(denied), by_chance)
-    status: Status = "other"
-    if len(denied) <= MISPRINTS * len(values):
-        status = "single run" if len(values) >= MIN_ROWS and p <= LIKELY else "unclear"
-    used = {row: documents[row] for row in values}
-    return Finding(column.name, status, tuple(values), source, used, denied, p, same)
-
-
-def _equal(values: Mapping[str, float], others: Mapping[str, float]) -> bool:
-    """Return True if at least MIN_ROWS rows are in both, all with the same value."""
-    shared = values.keys() & others.keys()
-    return len(shared) >= MIN_ROWS and all(abs(values[r] - others[r]) < 1e-9 for r in shared)
-
-
 @dataclass(frozen=True)
 class CellFinding:
-    """One printed accuracy, and the numbers of documents that its digits allow."""
+    """One printed number, and what its digits allow."""
 
     row: str
     column: str
-    #: Value and deviation in per cent, as they are printed.
+    #: Value and deviation, as they are printed.
     printed: str
+    #: What the value measures.
+    measure: str
     #: Number of scored documents; None if it is not known.
     documents: int | None
-    #: Number of runs that the value is the mean of; None if it is a mean of an unknown number.
+    #: Number of runs that the value is of; None if it is of an unknown number.
     runs: int | None
+    #: True if the value is the median of the runs.
+    median: bool
     #: The conclusion about the value.
-    verdict: CellVerdict
+    verdict: CellVerdict = "not checked"
     #: Smallest and largest number of correct documents, over all runs; None if there is none.
     correct: tuple[int, int] | None = None
     #: Share of all values with these digits that the documents and runs allow.
@@ -207,219 +113,228 @@ class CellFinding:
     deviation: str = ""
 
 
-def cell_finding(
-    column: PrintedColumn, row: str, documents: int | None, runs: int | None
-) -> CellFinding:
-    """Return what the digits of a printed accuracy allow."""
-    # `documents`: Number of scored documents in each run; None if it is not known.
-    # `runs`: Stated number of runs that the value is the mean of; None if it is not stated. Then a
-    # value without a deviation is taken as that of one run.
-    units, decimals = column.units(row)
-    spread = column.spreads.get(row)
-    text = per_cent_text(units, decimals) + (f" ± {per_cent_text(*spread)}" if spread else "")
-    if runs is None and (not spread or _is_of_equal_runs(documents, spread)):
+@dataclass(frozen=True)
+class AverageFinding:
+    """One printed average, and the mean of the printed cells beside it."""
+
+    row: str
+    column: str
+    printed: str
+    #: Number of cells.
+    cells: int
+    #: Their mean, with one digit more.
+    recomputed: str
+    verdict: AverageVerdict
+
+
+class Audit(NamedTuple):
+    """The findings about a table."""
+
+    columns: list[Finding]
+    cells: list[CellFinding]
+    averages: list[AverageFinding]
+
+
+def audit(table: PrintedTable, others: Mapping[str, Sequence[PrintedCell]] | None = None) -> Audit:
+    """Return the findings about a user's table; with other tables' columns, a published one's."""
+    strict = others is not None
+    columns: dict[tuple[str, str], list[PrintedCell]] = {}
+    for cell in table.cells:
+        columns.setdefault((cell.source, cell.column), []).append(cell)
+    decimals = max((cell.value.decimals for cell in table.cells), default=0)
+    cells = {place: [judge(cell, strict) for cell in column] for place, column in columns.items()}
+    findings, together = list[Finding](), list[CellFinding]()
+    for (source, name), column in columns.items():
+        copied = _copied(column, decimals, strict)
+        findings += [copied] if copied else []
+        rows = {cell.row for cell in column}.difference(copied.rows if copied else ())
+        left = [cell for cell in cells[source, name] if cell.row in rows]
+        like = tuple(other for other, theirs in (others or {}).items() if _equal(column, theirs))
+        findings += [_judge_column(name, left, source, like, strict)] if left else []
+        together += left
+    if not strict and len(columns) > 1 and together:
+        findings.append(_judge_column(ALL, together, "stated"))
+    return Audit(findings, [*chain(*cells.values())], [*map(judge_average, table.averages)])
+
+
+def judge(cell: PrintedCell, strict: bool = False) -> CellFinding:
+    """Return what the digits of a printed number allow."""
+    # `strict`: The share is that of values that C and Python print.
+    value, spread, n, runs = cell.value, cell.deviation, cell.documents, cell.runs
+    # If one of r runs has one correct document more, their deviation is 1/(n √r). Runs whose
+    # deviation is printed as 0 are surely equal if that of MAX_RUNS is not.
+    least = 1 / ((n or MAX_DOCUMENTS) * math.sqrt(MAX_RUNS))
+    if runs is None and (not spread or (spread.units == 0 and spread.half < least)):
         runs = 1
-    deviation = ""
-    if spread and runs is None:
-        deviation = "not checked: number of runs not stated"
-        if (spread[0] - 0.5) / 10 ** spread[1] > (
-            most := grim.largest_deviation((units, decimals))
-        ):
-            deviation = f"too large: at most {most * 100:.2f} for any number of runs"
-    elif spread and documents and runs and (runs > 1 or spread[0]):
-        deviation = _deviation_text(documents, runs, (units, decimals), spread)
-    if documents is None or runs is None:
-        return CellFinding(
-            row, column.name, text, documents, runs, "not checked", deviation=deviation
-        )
-    n = documents * runs
-    right, share = correct(n, units, decimals), shares(n, decimals)[0]
-    verdict: CellVerdict = "any value is possible" if share >= 1 else "possible"
-    nearest: tuple[str, ...] = ()
+    printed = f"{value} ± {spread}" if spread else f"{value}"
+    found = CellFinding(cell.row, cell.column, printed, cell.measure, n, runs, cell.median)
+    if cell.measure not in SHARES:
+        return found
+    if spread and cell.median:
+        found = replace(found, deviation="not checked: the value is a median")
+    elif spread and runs is None:
+        most, deviation = grim.largest_deviation(value), "not checked: number of runs not stated"
+        if spread.value - spread.half > most:
+            deviation = f"too large: at most {spread.text(most, 1)} for any number of runs"
+        found = replace(found, deviation=deviation)
+    elif spread and n and runs and (runs > 1 or spread.units):
+        found = replace(found, deviation=grim.fit_deviation(n, runs, value, spread))
+    if n is None or runs is None:
+        return found
+    # The median of an even number of runs is the mean of two.
+    total = n * (2 - runs % 2 if cell.median else runs)
+    right, share = grim.correct(total, value), shares(total, value.decimals, strict)[0]
     if not right:
-        verdict = "impossible"
-        near = grim.nearest(n, units, decimals)
-        nearest = tuple(per_cent_text(value, decimals) for value in near)
-    # Of three k in a row the middle one is no half.
-    elif len(right) < 3 and not any(
-        f"{value:.{decimals - 2}f}" == per_cent_text(units, decimals)
-        for k in right
-        for value in (k / n * 100, 100 * k / n)
-    ):
+        near = grim.nearest(total, value)
+        return replace(found, verdict="impossible", share=share, nearest=near)
+    verdict: CellVerdict = "possible" if share < 1 else "any value is possible"
+    if not allows(total, value):
         verdict = "possible by a half"
-    counts = (right[0], right[-1]) if right else None
-    return CellFinding(
-        row, column.name, text, documents, runs, verdict, counts, share, nearest, deviation
-    )
+    return replace(found, verdict=verdict, share=share, correct=(right[0], right[-1]))
 
 
-def _is_of_equal_runs(documents: int | None, spread: tuple[int, int]) -> bool:
-    """Return True if a deviation is so near to 0 that any number of runs must be equal."""
-    # If one of r runs has one correct document more, their deviation is 1/(n √r).
-    units, decimals = spread
-    least = 1 / ((documents or MAX_DOCUMENTS) * math.sqrt(MAX_RUNS))
-    return units == 0 and 0.5 / 10**decimals < least
+def judge_average(printed: PrintedAverage) -> AverageFinding:
+    """Return whether a printed average is the mean of the printed cells beside it."""
+    average, cells = printed.average, [cell.value for cell in printed.cells]
+    mean = sum((cell.value for cell in cells), Fraction()) / len(cells)
+    half = sum((cell.half for cell in cells), Fraction()) / len(cells)
+    error = abs(mean - average.value.value) - average.value.half
+    verdict: AverageVerdict = "follows" if error <= 0 else "differs"
+    if 0 < error <= half:
+        verdict = "follows by rounding"
+    text = f"{average.value}", len(cells), average.value.text(float(mean), 1)
+    return AverageFinding(average.row, average.column, *text, verdict)
 
 
-def _deviation_text(
-    documents: int, runs: int, mean: tuple[int, int], spread: tuple[int, int]
-) -> str:
-    """Return the conclusion about a deviation, in words."""
-    fit = grim.fit_deviation(documents, runs, mean, spread)
-    words_of_verdicts = {
-        "possible": "possible",
-        "too large": f"too large: at most {fit.high * 100:.{spread[1] - 1}f} of {runs} runs",
-        "too small": f"too small: at least {fit.low * 100:.{spread[1] - 1}f} of {runs} runs",
-        "impossible": f"impossible: no {runs} runs give it",
-        "one run": "impossible: one run has no deviation",
-        "mean": "of an impossible mean",
-    }
-    return words_of_verdicts[fit.verdict]
-
-
-def audit_stated(table: PrintedTable) -> tuple[list[Finding], list[CellFinding]]:
-    """Return the findings about the columns and the cells of a table that states its documents."""
-    # A column is a single run (or a mean of the stated runs) if its documents allow its values, and
-    # as many random values with probability of at most LIKELY. It is "possible" if this is
-    # likelier: many documents allow most values, so digits cannot decide. The last finding is about
-    # all columns together.
-    findings, left = _copied(table.columns, {"stated": table.documents}, shares)
-    cells = [
-        cell_finding(column, row, table.documents[row], table.runs.get(row))
-        for column in table.columns
-        for row in column.values
+def _copied(cells: Sequence[PrintedCell], decimals: int, strict: bool) -> Finding | None:
+    """Return a finding about values that have fewer digits than others, None if they are few."""
+    short = tuple(cell.row for cell in cells if cell.value.value * 10**decimals % 10 == 0)
+    # Of values of unknown documents, one in ten ends in 0.
+    in_zero = [
+        max(0.1, shares(cell.documents, decimals, strict)[1]) if cell.documents else 0.1
+        for cell in cells
     ]
-    judged = {column.name: set(column.values) for column in left}
-    of_columns = [
-        [cell for cell in cells if cell.column == name and cell.row in rows]
-        for name, rows in judged.items()
-    ]
-    findings += [_judge_cells(each[0].column, each) for each in of_columns if each]
-    together = [cell for each in of_columns for cell in each]
-    if len(table.columns) > 1 and together:
-        findings.append(_judge_cells(ALL, together))
-    return findings, cells
+    p = p_of_fits(len(short), in_zero)
+    if len(short) < MIN_ROWS or p > COPIED_LEVEL or decimals <= 2:
+        return None
+    return Finding(cells[0].column, "copied", short, "a digit less", p=p)
 
 
-def _judge_cells(name: str, cells: Sequence[CellFinding]) -> Finding:
-    """Return the finding about cells whose documents are stated."""
+def _judge_column(
+    name: str,
+    cells: Sequence[CellFinding],
+    source: str,
+    like: tuple[str, ...] = (),
+    strict: bool = False,
+) -> Finding:
+    """Return the finding about judged cells."""
 
     def label(cell: CellFinding) -> str:
         return cell.row if cell.column == name else f"{cell.column}, {cell.row}"
 
     checked = [cell for cell in cells if cell.verdict != "not checked"]
+    rows = tuple(map(label, checked or cells))
     if not checked:
-        return Finding(
-            name, "mean", tuple(map(label, cells)), "a deviation without runs is printed"
-        )
-    denied = tuple(label(cell) for cell in checked if cell.verdict == "impossible")
+        if others := dict.fromkeys(cell.measure for cell in cells if cell.measure not in SHARES):
+            why = f"{', '.join(others)}: no share of documents"
+            return Finding(name, "not checked", rows, why, like=like)
+        if cells[0].documents is None:
+            return Finding(name, "unclear", rows, "documents not known", like=like)
+        return Finding(name, "mean", rows, "a deviation is printed", like=like)
+    wrong = ("impossible", "possible by a half") if strict else ("impossible",)
+    denied = tuple(label(cell) for cell in checked if cell.verdict in wrong)
     p = p_of_fits(len(checked) - len(denied), [cell.share for cell in checked])
-    source = "stated"
+    likely = p <= (LIKELY_TOGETHER if name == ALL else LIKELY) and len(checked) >= MIN_ROWS * strict
+    status: Status = "single run" if likely else "possible"
+    if denied and not (likely and len(denied) <= MISPRINTS * len(checked)):
+        status = "impossible"
+    elif any(cell.runs != 1 for cell in checked):
+        status = "mean"
     if all(cell.verdict == "any value is possible" for cell in checked):
-        source = "stated: any value is possible"
-    status: Status = "other"
-    if len(denied) <= MISPRINTS * len(checked):
-        several = any(cell.runs != 1 for cell in checked)
-        status = "unclear" if denied else "possible"
-        # Columns together may be of several papers, so they need more.
-        if p <= (LEVEL if name == ALL else LIKELY):
-            status = "mean" if several else "single run"
-    documents = {cell.row: cell.documents for cell in checked if cell.documents}
-    return Finding(name, status, tuple(map(label, checked)), source, documents, denied, p)
+        source += ": any value is possible"
+    documents = {label(cell): cell.documents for cell in checked if cell.documents}
+    return Finding(name, status, rows, source, documents, denied, p, like)
 
 
-def printed(experiment: Experiment) -> list[PrintedColumn]:
-    """Return the accuracies that an experiment's paper prints, by method."""
-    spec, scale = experiment.spec, 100 if experiment.spec.unit == "percent" else 1
-    columns: dict[str, dict[str, float]] = {}
-    deviations: dict[str, dict[str, float]] = {}
-    for row in spec.published:
-        for name in spec.published[row] if experiment.metric(row) == "accuracy" else ():
-            mean, std = experiment.published(row, name) or (math.nan, None)
-            columns.setdefault(name, {})[row] = mean
-            if std is not None:
-                deviations.setdefault(name, {})[row] = std / scale
-    decimals = 4 if scale == 100 else 3
-    if experiment.name not in experiments.names():
-        # A file does not say how many zeros are printed at the end.
-        texts = [repr(value) for of_rows in columns.values() for value in of_rows.values()]
-        digits = max((len(text.partition(".")[2]) for text in texts), default=0)
-        decimals = min(MAX_DECIMALS, digits + (2 if scale == 100 else 0))
-    columns = {n: {r: v / scale for r, v in of_rows.items()} for n, of_rows in columns.items()}
-    fixed = {planned.column for planned in experiment.runs(1) if planned.run.seed is None}
-    return [
-        PrintedColumn(
-            name,
-            values,
-            decimals,
-            # A deviation of 0 is of equal runs: the value is that of a single one.
-            frozenset(row for row, std in deviations.get(name, {}).items() if std),
-            name in fixed,
-            spreads={
-                row: (round(std * 10**decimals), decimals)
-                for row, std in deviations.get(name, {}).items()
+def _equal(cells: Iterable[PrintedCell], others: Iterable[PrintedCell]) -> bool:
+    """Return True if at least MIN_ROWS rows are in both, all with the same value."""
+    theirs = {cell.row: cell.value.value for cell in others}
+    same = [theirs[cell.row] == cell.value.value for cell in cells if cell.row in theirs]
+    return len(same) >= MIN_ROWS and all(same)
+
+
+def printed(experiment: Experiment) -> PrintedTable:
+    """Return the accuracies and averages that an experiment's paper prints."""
+    # The accuracy of documents with several labels is no share of documents, so it is left out.
+    spec, repeats = experiment.spec, experiment.compared.published_repeats
+    whole = 100 if spec.unit == "percent" else 1
+    named = [column.model for column in spec.columns.values()]
+    if any(models.get(m).family == "multilabel" for m in named if not models.is_external(m)):
+        return PrintedTable([], [])
+    values = {
+        (row, column): experiment.published(row, column) or (math.nan, None)
+        for row, of_row in spec.published.items()
+        for column in of_row
+        if experiment.metric(row) == "accuracy"
+    }
+    # A file does not say how many zeros are printed at the end. The papers print two digits.
+    digits = [len(repr(mean).partition(".")[2]) for mean, _ in values.values()]
+    most = 2 if experiment.name in experiments.names() else max(digits, default=0)
+    decimals = min(MAX_DECIMALS, most + (2 if whole == 100 else 0))
+
+    def number(value: float) -> Number:
+        return Number(round(value / whole * 10**decimals), decimals, whole == 100)
+
+    cells = []
+    for (row, column), (mean, std) in values.items():
+        domain, task = spec.rows[row].domain, spec.rows[row].data()
+        counts = datasets.facts(task.base).get("documents", {}) if task.has_all_documents else {}
+        scored = [domain] if domain else [d for d in counts if not d.startswith("source")]
+        deviation = None if std is None else number(std)
+        # Runs whose deviation is printed as 0 are taken as equal, so the value is that of one.
+        unstated = None if std else 1
+        runs = repeats.number if repeats and column not in repeats.unstated else unstated
+        cells.append(
+            PrintedCell(
+                row,
+                column,
+                number(mean),
+                deviation,
+                counts.get(scored[0]) if len(scored) == 1 else None,
+                runs if deviation else None,
+                source=f"{task.base.partition('/')[0]} tasks",
+            )
+        )
+    averages = [
+        PrintedAverage(
+            PrintedCell(group, column, number(mean)),
+            [
+                each
+                for each in cells
+                if each.column == column and group in ("all", spec.rows[each.row].group)
+            ],
+        )
+        for group, of_group in spec.published_averages.items()
+        for column, mean in of_group.items()
+    ]
+    return PrintedTable(cells, averages)
+
+
+def audits(names: Iterable[str] = ()) -> dict[str, Audit]:
+    """Return the findings about tables by name; without names, about all published tables."""
+    published = [*chain(*experiments.papers().values())]
+    tables = {name: printed(experiments.load(name)) for name in dict.fromkeys([*names, *published])}
+    return {
+        name: audit(
+            tables[name],
+            {
+                f"{other}: {column}": [c for c in tables[other].cells if c.column == column]
+                for other in published if other != name
+                for column in dict.fromkeys(c.column for c in tables[other].cells)
             },
         )
-        for name, values in columns.items()
-    ]
-
-
-def documents_by_form(experiment: Experiment) -> dict[str, dict[str, int]]:
-    """Return the numbers of scored documents of a table's tasks: form → row → number."""
-    # A form is a collection of tasks or a version of it: `gtl/…-bydate` and `dtl/…-19997` are forms
-    # of one task.
-    forms: dict[str, dict[str, int]] = {}
-    for row, spec in experiment.spec.rows.items():
-        name = datasets.FORM.sub("", spec.data().base.split("/")[-1])
-        known = row in experiment.spec.published and spec.data().has_all_documents
-        for task in datasets.tasks() if known else ():
-            collection, _, its_name = task.rpartition("/")
-            counts = datasets.facts(task).get("documents", {})
-            scored = [n for domain, n in counts.items() if spec.domain in (domain, None)]
-            if spec.domain is None:
-                scored = [n for domain, n in counts.items() if not domain.startswith("source")]
-            if datasets.FORM.sub("", its_name) == name and scored:
-                form = (collection or task) + its_name.removeprefix(name)
-                forms.setdefault(form, {})[row] = sum(scored)
-    return forms
-
-
-def findings(names: Iterable[str] = ()) -> dict[str, list[Finding]]:
-    """Return the findings about tables by name; without names, about all published tables."""
-    published = [
-        name for names_of_paper in experiments.papers().values() for name in names_of_paper
-    ]
-    loaded = {name: experiments.load(name) for name in {*published, *names}}
-    columns = {name: printed(experiment) for name, experiment in loaded.items()}
-    by_table = {}
-    for name in names or published:
-        others = (
-            replace(column, name=f"{other}: {column.name}")
-            for other in published if other != name for column in columns[other]
-        )  # fmt: skip
-        by_table[name] = audit(columns[name], documents_by_form(loaded[name]), others)
-    return by_table
-
-
-def published_cells(name: str, findings: Iterable[Finding]) -> list[CellFinding]:
-    """Return what the digits of each accuracy of a published table allow."""
-    # The documents are those that a finding about the row names, as columns share their documents,
-    # else those of the only form of its task. Values without a deviation are taken as single runs;
-    # those with one are means of the repeats that the paper states.
-    experiment = experiments.load(name)
-    of_forms = documents_by_form(experiment).values()
-    repeats = experiment.compared.published_repeats
-    found = {row: n for finding in findings for row, n in (finding.documents or {}).items()}
-    cells = []
-    for column in printed(experiment):
-        stated = repeats.number if repeats and column.name not in repeats.unstated else None
-        for row in column.values:
-            forms = {of_rows[row] for of_rows in of_forms if row in of_rows}
-            only = next(iter(forms)) if len(forms) == 1 else None
-            documents = found.get(row, only)
-            runs = stated if row in column.spreads else None
-            cells.append(cell_finding(column, row, documents, runs))
-    return cells
+        for name in names or published
+    }  # fmt: skip
 
 
 def findings_table(name: str, findings: Iterable[Finding]) -> Table:
@@ -429,14 +344,15 @@ def findings_table(name: str, findings: Iterable[Finding]) -> Table:
         counts = dict.fromkeys((finding.documents or {}).values())
         documents = ", ".join(map(str, counts)) if len(counts) < 4 else "by row"
         p = "" if math.isnan(finding.p) else f"{finding.p:.1g}"
-        denied = f"{len(finding.denied)}" if finding.documents else ""
         status: str = finding.status
-        if finding.denied and status in ("single run", "mean"):
+        if status == "impossible":
+            status = f"{len(finding.denied)} of {len(finding.rows)} impossible"
+        elif finding.denied:
             status += f", but for {counted(len(finding.denied), 'value')}"
-        cells = [f"{len(finding.rows)}", status, finding.source, documents, denied, p]
+        cells = [f"{len(finding.rows)}", status, finding.source, documents, p]
         rows.append([finding.column, *cells, "; ".join(finding.like)])
-    heads = ["column", "rows", "digits say", "why, or whose documents", "documents",
-             "impossible values", "p", "same values as"]  # fmt: skip
+    heads = ["column", "rows", "digits say", "why, or whose documents", "documents", "p",
+             "same values as"]  # fmt: skip
     return Table(f"{name}: audit of the printed accuracies", heads, rows)
 
 
@@ -444,17 +360,20 @@ def cells_table(name: str, cells: Iterable[CellFinding]) -> Table:
     """Return findings about cells as a table."""
     rows = []
     for cell in cells:
-        low, high = cell.correct or (0, 0)
-        k = f"{low}" if low == high else f"{low}–{high}"
-        nearest = f"; nearest {' and '.join(cell.nearest)}" if cell.nearest else ""
+        k = "–".join(map(str, dict.fromkeys(cell.correct or ())))
+        verdict: str = cell.verdict
+        if cell.nearest:
+            verdict += f"; nearest {' and '.join(cell.nearest)}"
+        if cell.measure not in SHARES:
+            verdict += f": {cell.measure} is no share of documents"
         rows.append([
             cell.row,
             cell.column,
             cell.printed,
             f"{cell.documents or ''}",
-            f"{cell.runs or ''}",
-            f"k = {k}" if cell.correct else "",
-            cell.verdict + nearest,
+            f"{'median of ' * cell.median}{cell.runs or ''}",
+            f"k = {k}" if k else "",
+            verdict,
             "" if math.isnan(cell.share) else f"{cell.share:.2g}",
             cell.deviation,
         ])  # fmt: skip
@@ -465,6 +384,46 @@ def cells_table(name: str, cells: Iterable[CellFinding]) -> Table:
     return Table(f"{name}: audit of each printed accuracy", heads, rows)
 
 
+def averages_table(averages: Mapping[str, Iterable[AverageFinding]]) -> Table:
+    """Return findings about averages, by table, as a table."""
+    rows = [
+        [name, each.row, each.column, each.printed, f"{each.cells}", each.recomputed, each.verdict]
+        for name, of_table in averages.items()
+        for each in of_table
+    ]
+    heads = ["table", "row", "column", "printed", "cells", "recomputed", "the average"]
+    return Table("Printed averages and those of their cells", heads, rows)
+
+
+def tables(name: str, audit: Audit, *, cells: bool) -> dict[str, Table]:
+    """Return the tables of an audit that have rows, by the name of their explanation."""
+    of_parts = {
+        "audit": (audit.columns, findings_table(name, audit.columns)),
+        "audit_cells": (audit.cells if cells else [], cells_table(name, audit.cells)),
+        "averages": (audit.averages, averages_table({name: audit.averages})),
+    }
+    return {part: table for part, (found, table) in of_parts.items() if found}
+
+
+def compared_averages(audits: Mapping[str, Audit]) -> Section | None:
+    """Return a section about printed averages, None without any."""
+    verdicts = [average.verdict for audit in audits.values() for average in audit.averages]
+    if not verdicts:
+        return None
+    other = {
+        name: [average for average in audit.averages if average.verdict != "follows"]
+        for name, audit in audits.items()
+    }
+    counts = (
+        f"{len(verdicts)} printed averages are recomputed. {verdicts.count('follows')} follow from "
+        f"the printed cells, {verdicts.count('follows by rounding')} follow by rounding, and "
+        f"{counted(verdicts.count('differs'), 'average')} differ."
+    )
+    blocks: list[Block] = [words("averages"), counts]
+    blocks += [averages_table(other)] * any(other.values())
+    return Section("Do printed averages follow from their cells?", blocks)
+
+
 def compared_deviations(known: Mapping[str, Sequence[Cell]]) -> Section | None:
     """Return printed deviations beside ours, as a section of the page; None if there are none."""
     # The ratio of the variances is tested by a two-sided F test, with the value of the printed
@@ -472,16 +431,16 @@ def compared_deviations(known: Mapping[str, Sequence[Cell]]) -> Section | None:
     # tests (Holm). Only cells of at least MIN_REPEATS stated and MIN_REPEATS finished runs count.
     from scipy.stats import f
 
-    tested: list[tuple[float, list[str]]] = []
+    tests, texts = list[float](), list[list[str]]()
     equal = 0  # cells whose runs all gave the same result, of which F is not defined
-    for name in (name for names in experiments.papers().values() for name in names):
+    for name in chain(*experiments.papers().values()):
+        spec = experiments.load(name).spec
+        repeats, digits = spec.published_repeats, 2 if spec.unit == "percent" else 3
         for cell in known.get(name, ()):
-            spec = experiments.load(name).spec
-            repeats = spec.published_repeats
             if (
-                cell.column not in spec.published.get(cell.row, ())
+                not repeats
+                or cell.column not in spec.published.get(cell.row, ())
                 or math.isnan(cell.published_std + cell.std)
-                or not repeats
                 or cell.column in repeats.unstated
                 or min(repeats.number, cell.runs) < MIN_REPEATS
             ):
@@ -489,27 +448,24 @@ def compared_deviations(known: Mapping[str, Sequence[Cell]]) -> Section | None:
             if cell.std < ROUNDING:
                 equal += 1
                 continue
-            digits = 2 if spec.unit == "percent" else 3
             half = 0.5 / 10**digits
             theirs = min(max(cell.std, cell.published_std - half), cell.published_std + half)
             ratio, freedom = (cell.std / theirs) ** 2, (cell.runs - 1, repeats.number - 1)
-            p = min(1.0, 2 * min(f.sf(ratio, *freedom), f.cdf(ratio, *freedom)))
-            text = [name, cell.row, cell.column, f"{cell.published_std:.{digits}f}",
-                    f"{repeats.number}", f"{cell.std:.{digits}f}", f"{cell.runs}"]  # fmt: skip
-            times = cell.std / cell.published_std if cell.published_std else math.inf
-            tested.append((p, [*text, f"{times:.2g}" if times < math.inf else "∞"]))
-    if not tested:
+            tests.append(2 * min(f.sf(ratio, *freedom), f.cdf(ratio, *freedom)))
+            times = f"{cell.std / cell.published_std:.2g}" if cell.published_std else "∞"
+            stds = f"{cell.published_std:.{digits}f}", f"{cell.std:.{digits}f}"
+            numbers = [stds[0], f"{repeats.number}", stds[1], f"{cell.runs}", times]
+            texts.append([name, cell.row, cell.column, *numbers])
+    if not tests:
         return None
-    order = sorted(range(len(tested)), key=lambda i: tested[i][0])
-    corrected, largest = [0.0] * len(tested), 0.0
-    for rank, i in enumerate(order):
-        largest = max(largest, min(1.0, (len(tested) - rank) * tested[i][0]))
-        corrected[i] = largest
-    differ = [i for i, p in enumerate(corrected) if p <= ALPHA]
-    rows = [[*tested[i][1], f"{corrected[i]:.1g}"] for i in differ]
+    order = np.argsort(tests, kind="stable")
+    corrected = np.empty(len(tests))
+    by_rank = np.array(tests)[order] * np.arange(len(tests), 0, -1)
+    corrected[order] = np.minimum(1, np.maximum.accumulate(by_rank))
+    rows = [[*text, f"{p:.1g}"] for text, p in zip(texts, corrected, strict=True) if p <= ALPHA]
     smaller = sum(float(row[5]) > float(row[3]) for row in rows)
     count = (
-        f"{len(tested)} cells are tested; {counted(len(rows), 'cell')} "
+        f"{len(tests)} cells are tested; {counted(len(rows), 'cell')} "
         f"{'differs' if len(rows) == 1 else 'differ'}: in {smaller} the printed deviation is "
         f"smaller than ours, in {len(rows) - smaller} larger. In {equal} more cells all our runs "
         "are equal."
@@ -521,12 +477,12 @@ def compared_deviations(known: Mapping[str, Sequence[Cell]]) -> Section | None:
     return Section("Printed deviations beside ours", blocks)
 
 
-def misfits(of_tables: Mapping[str, Sequence[Finding]]) -> Section | None:
+def misfits(audits: Mapping[str, Audit]) -> Section | None:
     """Return a section of printed deviations that do not fit their means, None without any."""
     cells = [
         (name, cell)
-        for name, findings in of_tables.items()
-        for cell in published_cells(name, findings)
+        for name, audit in audits.items()
+        for cell in audit.cells
         if cell.deviation and not cell.deviation.startswith("not checked")
     ]
     if not cells:
@@ -549,12 +505,17 @@ def misfits(of_tables: Mapping[str, Sequence[Finding]]) -> Section | None:
 
 def page(known: Mapping[str, Sequence[Cell]] | None = None) -> str:
     """Return the page of all published tables in Markdown."""
-    of_tables = findings()
+    every = audits()
     sections = [
-        Section(name, [findings_table(name, of_table)])
-        for name, of_table in of_tables.items()
-        if of_table
+        Section(name, [findings_table(name, audit.columns)])
+        for name, audit in every.items()
+        if audit.columns
     ]
     title = "what the digits of printed accuracies say"
-    further = filter(None, (misfits(of_tables), compared_deviations(known or {})))
-    return markdown(Page("Audit", title, [words("audit"), *sections, *further]))
+    parts = (compared_averages(every), misfits(every), compared_deviations(known or {}))
+    several = (
+        "The accuracy of documents with several labels is no share of documents. So the tables of "
+        "HiMLS are not here."
+    )
+    blocks: list[Block] = [words("audit"), several, *sections, *filter(None, parts)]
+    return markdown(Page("Audit", title, blocks))

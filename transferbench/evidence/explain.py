@@ -159,8 +159,9 @@ def _digits(finding: Finding, row: str) -> str:
     meaning = {
         "single run": "the printed column fits a single run",
         "mean": "the paper prints a deviation, so the value is a mean of several runs",
-        "other": "the printed column is a mean, or of other documents",
+        "impossible": "the printed column is a mean, or of other documents",
         "copied": "the printed value has a digit less than others, so it may be copied",
+        "possible": "the digits of the printed column allow no conclusion",
         "unclear": "the digits of the printed column allow no conclusion",
     }[finding.status]
     tried = f"{finding.documents[row]:,} documents, " if finding.documents else ""

@@ -7,127 +7,137 @@ are classified correctly, and the mean of r runs on n documents is K/(n·r).
 
 Whether a deviation fits its mean is the GRIMMER test (Anaya, "The GRIMMER test", PeerJ Preprints 4,
 2016, e2400v1): the squares of r whole numbers have a whole sum S, which is even if K is.
-
-A printed number is given as whole units of its last decimal: 87.4 per cent is 874 with 3 decimals
-of the fraction.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
-from typing import Literal
+from itertools import zip_longest
 
 import numpy as np
 
 #: Up to this sum of squared differences from the mean, every sum S is searched for; that of up to
-#: MAX_RUNS_SEARCHED runs up to a larger one.
+#: FEW_RUNS runs up to a larger one, that of more than MAX_RUNS_SEARCHED runs never.
 MAX_SQUARES, MAX_SQUARES_OF_FEW = 64, 10_000
 MAX_RUNS_SEARCHED, FEW_RUNS = 50, 4
 #: With more possible sums S than this, or more possible K, none is searched for.
 MAX_SUMS, MAX_TOTALS = 20, 1000
 
-#: "one run": a single run has no deviation; "mean": the mean itself is impossible.
-DeviationVerdict = Literal["possible", "too large", "too small", "impossible", "one run", "mean"]
 
+@dataclass(frozen=True)
+class Number:
+    """A printed share or deviation, in whole units of its last decimal."""
 
-@lru_cache(maxsize=64)
-def printable(documents: int, decimals: int) -> frozenset[str]:
-    """Return k/documents in per cent for every k, as C and Python print k/n·100 and 100·k/n."""
-    digits, n = decimals - 2, documents
-    return frozenset(
-        f"{value:.{digits}f}" for k in range(n + 1) for value in (k / n * 100, 100 * k / n)
-    )
+    units: int
+    #: Decimals of the fraction: 87.4 per cent is 874 units with 3 decimals.
+    decimals: int = 4
+    #: False if the number is printed as a fraction.
+    per_cent: bool = True
 
+    @property
+    def value(self) -> Fraction:
+        """The number as a fraction."""
+        return Fraction(self.units, 10**self.decimals)
 
-def allows(documents: int, value: float, decimals: int) -> bool:
-    """Return True if an accuracy on this many documents is printed as the value by C or Python."""
-    return f"{value * 100:.{decimals - 2}f}" in printable(documents, decimals)
+    @property
+    def half(self) -> Fraction:
+        """Half a unit, the largest error of rounding."""
+        return Fraction(1, 2 * 10**self.decimals)
 
+    def text(self, fraction: float, more: int = 0) -> str:
+        """Return a fraction as this number is printed, with some more digits."""
+        return self._printed(fraction * self._whole, more)
 
-@lru_cache(maxsize=2**12)
-def printed_shares(documents: int, decimals: int) -> tuple[float, float]:
-    """Return the share of values that `allows` allows, and of these the share that end in 0."""
-    scale = 10**decimals
-    if documents >= scale:
-        return 1.0, (scale // 10 + 1) / (scale + 1)
-    values = printable(documents, decimals)
-    return len(values) / (scale + 1), sum(v.endswith("0") for v in values) / len(values)
+    def __str__(self) -> str:
+        """Return the number as it is printed."""
+        return self.text(float(self.value))
+
+    def prints(self, correct: int, documents: int) -> set[str]:
+        """Return how C and Python print correct/documents, computed as k/n·100 or 100·k/n."""
+        whole = self._whole
+        return {
+            self._printed(correct / documents * whole),
+            self._printed(whole * correct / documents),
+        }
+
+    @property
+    def _whole(self) -> int:
+        return 100 if self.per_cent else 1
+
+    def _printed(self, value: float, more: int = 0) -> str:
+        shift = 2 if self.per_cent else 0
+        return f"{value:.{max(self.decimals - shift, 0) + more}f}"
 
 
 def p_of_fits(fits: int, shares: Sequence[float]) -> float:
     """Return the probability that `fits` or more of independent events occur."""
-
-    def numbers(first: int, last: int) -> np.ndarray:
-        """Return the probability of each number of events among some, half by half."""
-        if last - first < 2:
-            return np.array([1 - shares[first], shares[first]] if last > first else [1.0])
-        middle = (first + last) // 2
-        return np.convolve(numbers(first, middle), numbers(middle, last))
-
-    return float(numbers(0, len(shares))[fits:].sum())
+    parts = [np.ones(1), *(np.array([1 - share, share]) for share in shares)]
+    while len(parts) > 1:
+        pairs = zip_longest(parts[::2], parts[1::2], fillvalue=np.ones(1))
+        parts = [np.convolve(*pair) for pair in pairs]
+    return float(parts[0][fits:].sum())
 
 
-def correct(documents: int, units: int, decimals: int) -> range:
-    """Return every k whose share k/documents is printed as a value; halves round either way."""
+def correct(documents: int, number: Number) -> range:
+    """Return every k whose share k/documents is printed as a number; halves round either way."""
     # `documents`: The number n of documents; of r runs together n·r.
-    scale = 10**decimals
-    first = -((documents - 2 * units * documents) // (2 * scale))
-    last = (2 * units * documents + documents) // (2 * scale)
+    first = math.ceil((number.value - number.half) * documents)
+    last = math.floor((number.value + number.half) * documents)
     return range(max(first, 0), min(last, documents) + 1)
 
 
+def allows(documents: int, number: Number) -> bool:
+    """Return True if C or Python print some k/documents as a number."""
+    right = correct(documents, number)
+    # Of three k in a row the middle one is no half.
+    return len(right) > 2 or any(str(number) in number.prints(k, documents) for k in right)
+
+
 @lru_cache(maxsize=2**12)
-def shares(documents: int, decimals: int) -> tuple[float, float]:
-    """Return the share of values that `correct` allows, and of these the share that end in 0."""
+def shares(documents: int, decimals: int, strict: bool = False) -> tuple[float, float]:
+    """Return the share of values that k/documents allows, and of these the share that end in 0."""
+    # `strict`: Halves are rounded as C and Python do, not either way.
     scale, n = 10**decimals, documents
     if n >= scale:  # k/n is in every interval as long as a unit
         return 1.0, (scale // 10 + 1) / (scale + 1)
+    if strict:
+        printed = set[str]().union(*(Number(0, decimals).prints(k, n) for k in range(n + 1)))
+        return len(printed) / (scale + 1), sum(v.endswith("0") for v in printed) / len(printed)
     doubled = 2 * scale * np.arange(n + 1, dtype=np.int64)
-    lowest, highest = -((n - doubled) // (2 * n)), (doubled + n) // (2 * n)
-    values = np.union1d(lowest, highest)
+    values = np.union1d(-((n - doubled) // (2 * n)), (doubled + n) // (2 * n))
     return values.size / (scale + 1), float((values % 10 == 0).mean())
 
 
-def nearest(documents: int, units: int, decimals: int) -> list[int]:
-    """Return the next lower and the next higher value that `correct` allows; see there."""
-    scale, n = 10**decimals, documents
-    k = units * n // scale
-    lower, higher = (2 * k * scale + n) // (2 * n), -((n - 2 * (k + 1) * scale) // (2 * n))
-    return [lower, higher] if k < n else [lower]
+def nearest(documents: int, number: Number) -> tuple[str, ...]:
+    """Return the next lower and the next higher value that `correct` allows."""
+    k = math.floor(number.value * documents)
+    lower = math.floor(Fraction(k, documents) / (2 * number.half) + Fraction(1, 2))
+    higher = math.ceil(Fraction(k + 1, documents) / (2 * number.half) - Fraction(1, 2))
+    near = [lower, higher] if k < documents else [lower]
+    return tuple(str(replace(number, units=units)) for units in near)
 
 
-@dataclass(frozen=True)
-class DeviationFit:
-    """A printed deviation, compared with those that its mean allows."""
-
-    #: "possible" if some whole numbers give both; also if too many could to search for them.
-    verdict: DeviationVerdict
-    #: `low`, `high`: Smallest and largest deviation that the mean allows, over r - 1, as fractions.
-    low: float = math.nan
-    high: float = math.nan
-
-
-def fit_deviation(
-    documents: int, runs: int, mean: tuple[int, int], deviation: tuple[int, int]
-) -> DeviationFit:
-    """Return whether r runs on n documents can have a printed mean and standard deviation."""
+def fit_deviation(documents: int, runs: int, mean: Number, deviation: Number) -> str:
+    """Return in words whether r runs on n documents can have a printed mean and deviation."""
     # With K and S, the sums of the correct documents and of their squares, the deviation is sqrt((S
     # - K²/r) / (r - 1)) / n, or the same over r. Both are tried, and every K that the mean allows.
     # What is impossible is so for sure. What is possible is so for sure for two runs, and where
     # MAX_SQUARES and the like allow a search.
     n, r = documents, runs
-    totals = correct(n * r, *mean)
-    if r == 1 or not totals:
-        return DeviationFit("one run" if r == 1 else "mean")
-    units, decimals = deviation
+    totals = correct(n * r, mean)
+    if r == 1:
+        return "impossible: one run has no deviation"
+    if not totals:
+        return "of an impossible mean"
     # Of X = r·S - K²: a deviation s over d has X = d·r·n²·s².
-    scale = 4 * 10 ** (2 * decimals)
+    least = max(deviation.value - deviation.half, Fraction())
+    most = deviation.value + deviation.half
     windows = [
-        (-(-d * r * (n * max(0, 2 * units - 1)) ** 2 // scale),
-         d * r * (n * (2 * units + 1)) ** 2 // scale)
+        (math.ceil(d * r * (n * least) ** 2), math.floor(d * r * (n * most) ** 2))
         for d in (r - 1, r)
-    ]  # fmt: skip
+    ]
     if len(totals) > MAX_TOTALS:
         middle = min(max(n * r // 2, totals[0]), totals[-1])
         low, high = 0, middle * (n * r - middle) + r  # K may be half of an odd n·r
@@ -136,21 +146,19 @@ def fit_deviation(
         low = min(total % r * (r - total % r) for total in totals)
         high = max(r * _largest_sum(r, n, total) - total**2 for total in totals)
         fits = any(_in_window(r, n, total, window) for total in totals for window in windows)
-    bounds = (math.sqrt(x / (r * (r - 1))) / n for x in (low, high))
     if fits:
-        return DeviationFit("possible", *bounds)
+        return "possible"
     if all(lower > high for lower, _ in windows):
-        return DeviationFit("too large", *bounds)
+        most_text = deviation.text(math.sqrt(high / (r * (r - 1))) / n, 1)
+        return f"too large: at most {most_text} of {r} runs"
     if all(upper < low for _, upper in windows):
-        return DeviationFit("too small", *bounds)
-    return DeviationFit("impossible", *bounds)
+        return f"too small: at least {deviation.text(math.sqrt(low) / r / n, 1)} of {r} runs"
+    return f"impossible: no {r} runs give it"
 
 
-def largest_deviation(mean: tuple[int, int]) -> float:
+def largest_deviation(mean: Number) -> float:
     """Return a bound of the standard deviation of any number of runs with a printed mean."""
-    units, decimals = mean
-    half = 10**decimals / 2
-    nearest_to_half = min(max(half, units - 0.5), units + 0.5) / 10**decimals
+    nearest_to_half = min(max(Fraction(1, 2), mean.value - mean.half), mean.value + mean.half)
     return math.sqrt(2 * nearest_to_half * (1 - nearest_to_half))  # two runs have the largest
 
 
@@ -176,30 +184,20 @@ def _in_window(runs: int, documents: int, total: int, window: tuple[int, int]) -
     first = max(-(-(total**2 + lower) // runs), _smallest_sum(runs, total))
     last = min((total**2 + upper) // runs, _largest_sum(runs, documents, total))
     sums = range(first + (total - first) % 2, last + 1, 2)
-    if len(sums) > MAX_SUMS:
-        return True
-    return any(
-        not _is_searched(runs, total, squares) or _has_counts(runs, documents, total, squares)
+    most = MAX_SQUARES_OF_FEW if runs <= FEW_RUNS else MAX_SQUARES
+    return len(sums) > MAX_SUMS or any(
+        runs > MAX_RUNS_SEARCHED
+        or squares - total**2 / runs > most
+        or _has_counts(runs, documents, total, squares)
         for squares in sums
-    )
-
-
-def _is_searched(runs: int, total: int, squares: int) -> bool:
-    spread = squares - total**2 / runs
-    return runs <= MAX_RUNS_SEARCHED and spread <= (
-        MAX_SQUARES_OF_FEW if runs <= FEW_RUNS else MAX_SQUARES
     )
 
 
 @lru_cache(maxsize=2**16)
 def _has_counts(runs: int, documents: int, total: int, squares: int) -> bool:
-    """Return True if r whole numbers from 0 to n have this sum and this sum of squares."""
-    if not 0 <= total <= runs * documents or (total - squares) % 2:
-        return False
+    """Return True if r ≥ 2 whole numbers from 0 to n have this sum and this sum of squares."""
     if not _smallest_sum(runs, total) <= squares <= _largest_sum(runs, documents, total):
         return False
-    if runs == 1:
-        return True
     if runs == 2:
         square = 2 * squares - total**2
         return math.isqrt(square) ** 2 == square and math.isqrt(square) <= 2 * documents - total

@@ -5,14 +5,12 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import get_args
 
 import pandas as pd
 
 from transferbench import experiments, plugins
 from transferbench.evidence import explain, pictures, totals
 from transferbench.evidence.chance import Chance
-from transferbench.evidence.claims import Outcome
 from transferbench.evidence.page import (
     Block,
     Page,
@@ -55,11 +53,11 @@ def answer(known: Mapping[str, Evidence]) -> list[Block]:
     every = [e for evidences in papers.values() for e in evidences]
     for one in totals.by_paper(lines)[: len(papers) + 1]:
         printed, here, _, n = one.leads
-        of_claims = [totals.outcomes(papers.get(one.label, every), o) for o in get_args(Outcome)]
+        of_claims = [totals.outcomes(papers.get(one.label, every), o) for o in totals.CLAIMS]
         counts = [*one.counts[:2], Value(f"{printed} of {n}"), Value(f"{here} of {n}"), *of_claims]
         of_papers.append([one.label, *(c if isinstance(c, Value) else f"{c}" for c in counts)])
     heads = ["paper", "compared", "same", "its method leads in print", "here",
-             *(f"claims: {outcome}" for outcome in get_args(Outcome))]  # fmt: skip
+             *totals.CLAIMS.values()]  # fmt: skip
     ends = (f"{end:g}" for end in (min(tolerances), max(tolerances)))
     return [
         words("answer", own.counts, simple.counts),
@@ -249,11 +247,10 @@ def closing(
     lines = lines[lines["way"] == WRITTEN]
     untested = [v for v in ("within", "outside") if (lines["verdict"] == v).any()]
     what = "paper" if by_paper else "experiment"
-    outcomes = get_args(Outcome)
-    rows = [[what, *DECIDED, *untested, *(f"claims: {outcome}" for outcome in outcomes)]]
+    rows = [[what, *DECIDED, *untested, *totals.CLAIMS.values()]]
     for label, evidence in named.items():
         one = Totals(label, lines[lines["paper"] == label])
-        claimed = [totals.outcomes(evidence, outcome) for outcome in outcomes]
+        claimed = [totals.outcomes(evidence, outcome) for outcome in totals.CLAIMS]
         counts = [*one.counts, *map(one.count, untested)]
         if len(one.lines) or any(claimed):
             shown = map(str, counts) if counts[0] else [""] * len(counts)

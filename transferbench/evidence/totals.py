@@ -25,6 +25,8 @@ from transferbench.measures import LOWER_IS_BETTER
 NAMES = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "LNKMTC, LSKMTC", "himls": "HiMLS"}
 #: The two ways to compare a number, and all papers together.
 WRITTEN, READ, ALL = "written", "read", "all"
+#: Outcomes of claims, and what tables call their number.
+CLAIMS = {"holds": "claims that hold", "fails": "that fail", "open": "that are open"}
 #: Columns of `frame`.
 COLUMNS = [
     "paper", "experiment", "row", "column", "kind", "measure", "again", "apart", "number", "way",

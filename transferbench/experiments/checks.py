@@ -63,6 +63,7 @@ def _known(spec: Schema, measures: list[str]) -> dict[str, Collection[str]]:
     return {
         "row": spec.rows,
         "column": spec.columns,
+        "group of rows": ["all", *(row.group for _, row in rows)],
         "variant": spec.variants,
         "experiment": experiments.names(),
         "measure of these models": measures,
@@ -188,6 +189,8 @@ def _published(spec: Schema) -> Iterator[Mistake]:
     """Yield what is wrong in the published values and their tolerances."""
     if not spec.figure and bool(spec.published) != bool(spec.tolerance):
         yield (), "missing key published or tolerance; they go together."
+    for group, averages in spec.published_averages.items():
+        yield from _unknown("column", averages, spec.printed_columns, "published_averages", group)
     if spec.control_of and spec.published:
         yield ("published",), "expected control_of or published, not both."
     named = [row for tolerance in spec.tolerance for row in tolerance.rows or spec.published]

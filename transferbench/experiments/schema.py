@@ -560,6 +560,8 @@ class Schema(StrictModel):
         Printed values by row and column: a mean, or a mean and its standard deviation.
     published_repeats
         Number of runs behind each printed value.
+    published_averages
+        Printed averages by group of rows and column; `all` names the average of all printed rows.
     tolerance
         Largest difference from a published value; one, or a list of them.
     figure
@@ -596,6 +598,7 @@ class Schema(StrictModel):
     data_differ: Annotated[str, StringConstraints(strip_whitespace=True)] = ""
     published: Annotated[dict[str, dict[str, Published]], Names("row")] = {}
     published_repeats: Repeats | None = None
+    published_averages: Annotated[dict[str, dict[str, Finite]], Names("group of rows")] = {}
     tolerance: Annotated[tuple[Tolerance, ...], ONE_OR_MORE] = ()
     figure: Figure | None = None
     regret: RegretSpec | None = None
