@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import json
 import re
@@ -10,11 +12,13 @@ from pathlib import Path
 
 import pytest
 from conftest import missing
+from selectolax.lexbor import LexborHTMLParser
 
 from transferbench import experiments
-from transferbench.evidence import interactive, report
+from transferbench.evidence import report
 from transferbench.evidence.explain import command
 from transferbench.evidence.frame import observations, summarise
+from transferbench.evidence.verdict import LOOKS
 from transferbench.runs import store
 
 ROOT = Path(__file__).parent.parent.parent
@@ -48,7 +52,8 @@ def pages(results) -> dict[str, str]:
 def small(tmp_path_factory) -> Path:
     """A folder with the pages of a few experiments."""
     results = copied(SOME, tmp_path_factory)
-    assert report.write(results, results / "report") == []
+    _, errors = report.write(results, results / "report")
+    assert errors == []
     return results / "report"
 
 
@@ -60,13 +65,38 @@ def facts(page: str) -> dict[str, dict[str, str]]:
 
 
 def test_a_page_needs_nothing_but_links_to_the_others(pages):
-    texts = {name: text for name, text in pages.items() if name.endswith(".html")}
-    assert pages.keys() - texts.keys() <= {interactive.SCRIPT}
-    for text in texts.values():
+    for text in pages.values():
         for target in re.findall(r'(?:src|href|action)="(?!#|data:)([^"#]*)[^"]*"', text):
             assert target in pages
         assert not re.search(r"url\((?!#)|@import|fetch\(|XMLHttpRequest", text)
-        assert "default-src 'none'" in text
+
+
+def test_a_page_may_run_its_own_script_alone(pages):
+    for text in pages.values():
+        policy = re.search('http-equiv="Content-Security-Policy" content="(.*?)"', text)[1]
+        rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+        (script,) = re.findall("<script>(.*?)</script>", text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert rules == {
+            "default-src": "'none'",
+            "base-uri": "'none'",
+            "form-action": "'none'",
+            "img-src": "data:",
+            "style-src": "'unsafe-inline'",
+            "script-src": f"'sha256-{digest}'",
+        }
+        assert not re.search(r"<[^>]* on\w+=", text)
+
+
+def test_ids_are_unique_and_valid_and_their_references_exist(pages):
+    for text in pages.values():
+        found = LexborHTMLParser(text)
+        ids = [node.attributes["id"] for node in found.css("[id]")]
+        assert len(ids) == len(set(ids))
+        assert all(ids)
+        assert not any(re.search(r"\s", name) for name in ids)
+        named = re.findall(r'(?:href="#|url\(#)([^")]*)', text)
+        assert {*map(html.unescape, named)} <= {*ids}
 
 
 def test_a_board_comes_before_the_values_and_their_legend(pages):
@@ -117,7 +147,7 @@ def test_texts_are_escaped(tmp_path, monkeypatch):
     shutil.copy(RESULTS / "gtl-table3" / "runs.jsonl", results)
     pages, errors = report.render(results.parent)
     assert not errors
-    for name, scripts in (("index.html", 3), ("gtl-table3.html", 3)):
+    for name, scripts in (("index.html", 2), ("gtl-table3.html", 2)):
         assert evil not in pages[name]
         assert "<b>'c'" not in pages[name]
         assert pages[name].count("</script>") == scripts
@@ -242,25 +272,39 @@ def test_experiments_are_filtered(look, small, choices, expected):
     assert shown(page) == set(SOME)
 
 
-def test_badges_add_up_to_the_published_cells(results, pages):
-    printed = 0
+def test_badges_of_an_experiment_add_up_to_its_published_cells(results, pages):
     for path in results.glob("*/runs.jsonl"):
         spec = experiments.load(path.parent.name).spec
+        printed = 0
         for row, values in spec.published.items() if not spec.figure else ():
             kept = [name for name in values if not spec.columns[name].reading_of]
-            printed += 0 if spec.rows[row].reading_of else len(kept)
-    counts = re.search(r'data-counts="judged">(.*?)</ul>', pages["index.html"], re.DOTALL)
-    *of_verdicts, total = map(int, re.findall(r"<b>(\d+)</b>", counts[1]))
-    small = re.findall(
-        r'<span class="badge (?:within|close|better|worse|unavailable)">'
-        r"[^/]*</span><span[^/]*</span> (\d+)<",
-        pages["index.html"],
-    )
-    assert sum(of_verdicts) == total == printed == sum(map(int, small))
+            printed += 0 if spec.rows[row].reading_of or spec.control_of else len(kept)
+        entry = LexborHTMLParser(pages["index.html"]).css_first(f"#{path.parent.name}")
+        badges = [
+            node.text(deep=True) for node in entry.css(".badge") if "claim" not in node.text()
+        ]
+        assert sum(int(re.search(r"\d+", badge)[0]) for badge in badges) == printed
+
+
+def test_a_cell_has_one_sign_and_the_colour_of_its_verdict(pages):
+    found = LexborHTMLParser(pages[TABLE])
+    cells = [cell for cell in found.css("table.results td") if cell.css_first(".mark")]
+    assert len(cells) > 100
+    for cell in cells:
+        (mark,) = cell.css(".mark")
+        (name,) = {*cell.attributes["class"].split()} - {"n"}
+        look = LOOKS[name.replace("-", " ")]
+        assert mark.text().startswith(look.text)
+        assert sum(cell.text().count(sign.sign) for sign in {*LOOKS.values()}) == 1
+
+
+def test_rows_in_another_form_are_explained_below_their_table(pages):
+    shown, _ = pages[TABLE].split("<details", 1)
+    assert "comp vs sci, file (<code>zhuang/comp-vs-sci</code>)" in shown
 
 
 def test_the_values_come_first_and_what_is_read_less_is_folded(pages):
-    parts = ["summary", "filter", "boards", "claims"]
+    parts = ["answer", "filter", "boards", "claims"]
     index = [pages["index.html"].index(f'id="{name}"') for name in parts]
     assert index == sorted(index)
     shown, folded = pages[TABLE].split("<details", 1)
@@ -277,7 +321,9 @@ def test_the_pages_of_all_results():
     assert not errors
     test_a_page_needs_nothing_but_links_to_the_others(pages)
     test_every_cell_and_claim_has_its_place(RESULTS, pages)
-    test_badges_add_up_to_the_published_cells(RESULTS, pages)
+    test_a_page_may_run_its_own_script_alone(pages)
+    test_ids_are_unique_and_valid_and_their_references_exist(pages)
+    test_badges_of_an_experiment_add_up_to_its_published_cells(RESULTS, pages)
     test_the_values_come_first_and_what_is_read_less_is_folded(pages)
 
 
@@ -289,45 +335,69 @@ def test_the_field_of_any_page_searches_the_index(look, small):
     assert "gtl-table3" in shown(page)
 
 
-BACKGROUND = """async () => {
-  const image = document.querySelector("img");
-  await image.decode();
-  const canvas = document.createElement("canvas").getContext("2d");
-  canvas.drawImage(image, 0, 0);
-  return canvas.getImageData(2, 2, 1, 1).data[0];
-}"""
+def test_the_address_of_a_cell_opens_it(look, small):
+    path = small / TABLE
+    page = look(path)
+    for address, name in (
+        ("comp-vs-rec-GCMF", "gtl-table3: GCMF, comp vs rec"),
+        ("comp-vs-sci,-file-LG-weak", "gtl-table3: LG weak, comp vs sci, file"),  # folded
+    ):
+        page.goto("about:blank")
+        page.goto(f"{path.as_uri()}#{address}")
+        dialog = page.get_by_role("dialog", name=name)
+        dialog.wait_for()
+        assert f"gtl-table3#{address}@" in dialog.inner_text()
+        assert page.locator("td.found").evaluate("(one) => one.id") == address
+        assert page.locator("td.found").is_visible()
+
+
+#: Of a picture: titles and colours of its marks.
+MARKS = """(all) => all.map((one) => [
+  one.querySelector("title").textContent,
+  getComputedStyle(one.querySelector("path") ?? one).fill,
+])"""
+
+
+@pytest.mark.parametrize(
+    ("scheme", "colours"),
+    [
+        ("light", {"same": "rgb(63, 125, 32)", "better": "rgb(11, 98, 168)"}),
+        ("dark", {"same": "rgb(143, 208, 107)", "better": "rgb(109, 182, 242)"}),
+    ],
+)
+def test_a_mark_says_its_values_and_has_the_colour_of_its_verdict(look, small, scheme, colours):
+    page = look(small / TABLE, scheme=scheme)
+    page.evaluate(UNFOLD)
+    tints = dict(page.locator("svg.picture").first.locator("g:has(> title)").evaluate_all(MARKS))
+    assert len(tints) == 63
+    name = "gtl-table3: GCMF, comp vs rec: ours 97.92 %, printed 92.36 %, difference +5.6; "
+    pairs = page.locator("svg.picture").nth(1).locator("use:has(> title)")
+    marks = pairs.evaluate_all(MARKS)
+    assert len(marks) == 2 * 63
+    of_cell = {colour for title, colour in marks if title == f"{name}different, ours is better"}
+    assert colours["better"] in of_cell
+    assert f"{name}different, ours is better" in tints
+    same = {colour for title, colour in marks if title.endswith("; the same")}
+    assert colours["same"] in same
+    assert len(same) == 2  # and the printed ones
+
+
+def test_a_title_is_under_the_mouse_where_a_text_covers_the_mark(look, small):
+    page = look(small / TABLE)
+    text = page.locator("svg.picture").first.get_by_text("+5.6 ▲")
+    found = """(one) => {
+      const { x, y, width, height } = one.getBoundingClientRect();
+      const below = document.elementFromPoint(x + width / 2, y + height / 2);
+      return below.closest("g:has(> title)").querySelector("title").textContent;
+    }"""
+    assert text.evaluate(found).startswith("gtl-table3: GCMF, comp vs rec: ours 97.92 %")
 
 
 def test_figures_follow_the_colour_scheme(look, small):
-    for scheme, expected in (("light", 0xFF), ("dark", 0x1C)):
+    for scheme, expected in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(28, 31, 35)")):
         page = look(small / "gtl-figure2a.html", scheme=scheme)
-        assert page.evaluate(BACKGROUND) == expected
-
-
-def drawn(page) -> int:
-    """Scroll to each picture of a page, and return their number once all are plots."""
-    pictures = page.locator("[data-plot]")
-    for picture in pictures.all():
-        picture.scroll_into_view_if_needed()
-        picture.locator(".plots > div:last-child svg").wait_for()
-    return pictures.count()
-
-
-def test_plots_replace_pictures_without_a_request_but_for_their_script(look, small):
-    for name, number in (("index.html", 1), (TABLE, 2), ("gtl-figure2a.html", 1)):
-        page = look(small / name)
-        page.evaluate(UNFOLD)
-        assert drawn(page) == number
-        assert page.locator("img:visible").count() == 0
-    page = look(small / TABLE)
-    page.evaluate(UNFOLD)
-    assert drawn(page) == 2
-    cells = page.locator("[data-plot='differences.svg'] svg text[aria-roledescription='text mark']")
-    assert cells.count() == 63
-    cells.first.hover()
-    tip = page.locator("#vg-tooltip-element.visible")
-    tip.wait_for()
-    assert "comp vs rec" in tip.inner_text()
+        paper = page.locator("svg.picture path").first
+        assert paper.evaluate("(one) => getComputedStyle(one).fill") == expected
 
 
 @pytest.mark.parametrize("name", ["index.html", TABLE])
@@ -342,13 +412,19 @@ def test_nothing_scrolls_sideways_at_1280_and_three_columns_are_seen_at_390(look
     assert third.evaluate("(one) => one.getBoundingClientRect().right") <= 390
 
 
-def test_without_the_library_the_pictures_stay(small, monkeypatch):
-    monkeypatch.setattr(interactive, "is_available", lambda: False)
-    pages, _ = report.render(small.parent)
-    assert interactive.SCRIPT not in pages
-    assert "data-plot=" not in "".join(pages.values())
-    assert "<img" in pages[TABLE]
-    assert "<img" in pages["index.html"]
+def test_one_experiment_has_a_page_without_an_index(results, tmp_path, call):
+    code, out, _ = call("--results", str(results), "report", "gtl-figure2a", "--out", str(tmp_path))
+    assert code == 0
+    assert out.split() == [str(tmp_path / "gtl-figure2a.html")]
+    assert [path.name for path in tmp_path.iterdir()] == ["gtl-figure2a.html"]
+    assert 'href="index.html' not in (tmp_path / "gtl-figure2a.html").read_text("utf-8")
+
+
+def test_a_page_holds_no_text_of_a_picture_file(tmp_path_factory):
+    results = copied(("gtl-figure2a",), tmp_path_factory)
+    (results / "gtl-figure2a" / "figure.svg").write_text("<svg><script>alert(1)</script></svg>")
+    pages, _ = report.render(results)
+    assert "alert" not in pages["gtl-figure2a.html"]
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
@@ -361,7 +437,6 @@ def test_it_is_accessible(look, small, width, scheme):
     for path in small.glob("*.html"):
         page = look(path, width, scheme)
         page.evaluate(UNFOLD)
-        drawn(page)
         assert page.evaluate(WIDTH) == width
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()

@@ -305,9 +305,8 @@ def to_svg(drawing: Drawing) -> str:
     text = StringIO()
     drawing.savefig(text, format="svg", metadata={"Date": None})
     plt.close(drawing)
-    svg = re.sub(
-        rf'<g id="{_TITLES}([^"]*)">(.*?)</g>', _with_titles, text.getvalue(), flags=re.DOTALL
-    )
+    parts = rf"""<g id=("{_TITLES}[^"]*"|'{_TITLES}[^']*')>(.*?)</g>"""
+    svg = re.sub(parts, _with_titles, text.getvalue(), flags=re.DOTALL)
     rules = f"@media screen and (prefers-color-scheme:dark){{\n{dark_rules('', svg)}}}\n</style>"
     svg = svg.replace("</style>", rules, 1)
     return re.sub(r' (?:d|x|y)="[^"]*"', _rounded, svg)
@@ -322,10 +321,10 @@ def titles(texts: Iterable[str]) -> str:
 
 def _with_titles(part: re.Match[str]) -> str:
     """Return a part of a picture with a title in each marker, or in all of it."""
-    texts, content = part[1].split("\n"), part[2]
-    if len(texts) == 1:
+    texts, content = part[1][1 + len(_TITLES) : -1].split("\n"), part[2]
+    if "<use " not in content:
         return f"<g><title>{texts[0]}</title>{content}</g>"
-    if content.count("<use ") == len(texts):  # otherwise some are not in sight
+    if content.count("<use ") == len(texts):  # otherwise some are out of sight
         named = iter(texts)
         content = re.sub(
             "(<use [^>]*)/>", lambda use: f"{use[1]}><title>{next(named)}</title></use>", content

@@ -122,7 +122,7 @@ class Picture:
 
     file: str
     words: str
-    #: Where its values are, for those who cannot point at it.
+    #: Where its values are, too, for those who cannot point at a mark; "" if nowhere.
     values: str = "the values are in the table"
 
 
