@@ -305,8 +305,8 @@ def test_a_file_with_per_cent_and_fractions_is_refused(refused, read, small):
 def test_other_measures_are_not_judged_and_the_output_says_so(call, tmp_path):
     path = tmp_path / "theirs.csv"
     path.write_text(
-        "row,documents,measure,A,B,C\n"
-        "measure,,,F1,,error\n"
+        "row,documents,Measure,A,B,C\n"
+        "measure,,,F1,Accuracy,Error\n"
         "x,20,,0.7,85.0,15.0\n"
         "y,,MCC,120.5,63.2,61\n",
         "utf-8",
@@ -331,7 +331,7 @@ def test_the_median_of_an_even_number_of_runs_is_a_half(read):
         (cell,) = read(f"row,documents,runs,A\na,{n},median of {runs},{median:.4f}\n").cells
         assert (cell.verdict, cell.runs, cell.median) == ("possible", runs, True)
     value = f"{60.5 / n * 100:.2f}"
-    for runs, verdict in (("", "impossible"), ("median of 9", "impossible"), ("10", "possible")):
+    for runs, verdict in (("", "impossible"), ("Median of 9", "impossible"), ("10", "possible")):
         (cell,) = read(f"row,documents,runs,A\na,{n},{runs},{value}\n").cells
         assert cell.verdict == verdict
     (cell,) = read(f"row,documents,runs,A\na,{n},median of 10,{value} ± 1.0\n").cells
@@ -393,6 +393,14 @@ def test_averages_of_the_papers_are_recomputed():
     assert len(verdicts) == 51
     differ = [each for each in verdicts if each[-1] == "differs"]
     assert differ == [("mrtl-table3", "DTL₁", "86.07", "85.880", "differs")]
+
+
+def test_averages_of_any_measure_are_recomputed_and_only_accuracies_are_judged():
+    text = GOOD.replace("metric: accuracy", "metric: f1")
+    text += "published_averages: {all: {LG: 81.7, NMF: 79.3}}\n"
+    found = audit.audit(audit.printed(experiments.read(text, PATH)), {})
+    assert found.cells == []
+    assert [each.verdict for each in found.averages] == ["follows", "differs"]
 
 
 def test_an_experiment_is_judged_by_its_options_and_its_digits():

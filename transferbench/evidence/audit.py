@@ -168,7 +168,7 @@ def judge(cell: PrintedCell, strict: bool = False) -> CellFinding:
         runs = 1
     printed = f"{value} ± {spread}" if spread else f"{value}"
     found = CellFinding(cell.row, cell.column, printed, cell.measure, n, runs, cell.median)
-    if cell.measure not in SHARES:
+    if not cell.is_share:
         return found
     if spread and cell.median:
         found = replace(found, deviation="not checked: the value is a median")
@@ -235,7 +235,7 @@ def _judge_column(
     checked = [cell for cell in cells if cell.verdict != "not checked"]
     rows = tuple(map(label, checked or cells))
     if not checked:
-        if others := dict.fromkeys(cell.measure for cell in cells if cell.measure not in SHARES):
+        if others := dict.fromkeys(c.measure for c in cells if c.measure.casefold() not in SHARES):
             why = f"{', '.join(others)}: no share of documents"
             return Finding(name, "not checked", rows, why, like=like)
         if cells[0].documents is None:
@@ -267,57 +267,53 @@ def printed(experiment: Experiment) -> PrintedTable:
     """Return the accuracies and averages that an experiment's paper prints."""
     # The accuracy of documents with several labels is no share of documents, so it is left out.
     spec, repeats = experiment.spec, experiment.compared.published_repeats
-    whole = 100 if spec.unit == "percent" else 1
     named = [column.model for column in spec.columns.values()]
-    if any(models.get(m).family == "multilabel" for m in named if not models.is_external(m)):
-        return PrintedTable([], [])
+    several = any(models.get(m).family == "multilabel" for m in named if not models.is_external(m))
+    shift = 2 if spec.unit == "percent" else 0
+
+    def number(value: float, means: Iterable[float]) -> Number:
+        # A file does not say how many zeros are printed at the end. The papers print two digits.
+        digits = max(len(repr(mean).partition(".")[2]) for mean in means)
+        decimals = min(MAX_DECIMALS, digits + shift)
+        if experiment.name in experiments.names():
+            decimals = 4 if shift else 3
+        return Number(round(value * 10 ** (decimals - shift)), decimals, shift)
+
     values = {
         (row, column): experiment.published(row, column) or (math.nan, None)
         for row, of_row in spec.published.items()
         for column in of_row
-        if experiment.metric(row) == "accuracy"
     }
-    # A file does not say how many zeros are printed at the end. The papers print two digits.
-    digits = [len(repr(mean).partition(".")[2]) for mean, _ in values.values()]
-    most = 2 if experiment.name in experiments.names() else max(digits, default=0)
-    decimals = min(MAX_DECIMALS, most + (2 if whole == 100 else 0))
-
-    def number(value: float) -> Number:
-        return Number(round(value / whole * 10**decimals), decimals, whole == 100)
-
+    means = [mean for mean, _ in values.values()]
     cells = []
     for (row, column), (mean, std) in values.items():
         domain, task = spec.rows[row].domain, spec.rows[row].data()
         counts = datasets.facts(task.base).get("documents", {}) if task.has_all_documents else {}
         scored = [domain] if domain else [d for d in counts if not d.startswith("source")]
-        deviation = None if std is None else number(std)
         # Runs whose deviation is printed as 0 are taken as equal, so the value is that of one.
         unstated = None if std else 1
         runs = repeats.number if repeats and column not in repeats.unstated else unstated
+        cell = PrintedCell(row, column, number(mean, means))
         cells.append(
-            PrintedCell(
-                row,
-                column,
-                number(mean),
-                deviation,
-                counts.get(scored[0]) if len(scored) == 1 else None,
-                runs if deviation else None,
+            replace(
+                cell,
+                deviation=None if std is None else number(std, means),
+                documents=counts.get(scored[0]) if len(scored) == 1 else None,
+                runs=None if std is None else runs,
+                measure="several labels" if several else experiment.metric(row),
                 source=f"{task.base.partition('/')[0]} tasks",
             )
         )
     averages = [
-        PrintedAverage(
-            PrintedCell(group, column, number(mean)),
-            [
-                each
-                for each in cells
-                if each.column == column and group in ("all", spec.rows[each.row].group)
-            ],
-        )
+        PrintedAverage(PrintedCell(group, column, number(mean, [mean])), of_cells)
         for group, of_group in spec.published_averages.items()
         for column, mean in of_group.items()
-    ]
-    return PrintedTable(cells, averages)
+        if (of_cells := [
+            cell for cell in cells
+            if cell.column == column and group in ("all", spec.rows[cell.row].group)
+        ])
+    ]  # fmt: skip
+    return PrintedTable([cell for cell in cells if cell.is_share], averages)
 
 
 def audits(names: Iterable[str] = ()) -> dict[str, Audit]:
@@ -364,7 +360,7 @@ def cells_table(name: str, cells: Iterable[CellFinding]) -> Table:
         verdict: str = cell.verdict
         if cell.nearest:
             verdict += f"; nearest {' and '.join(cell.nearest)}"
-        if cell.measure not in SHARES:
+        if cell.measure.casefold() not in SHARES:
             verdict += f": {cell.measure} is no share of documents"
         rows.append([
             cell.row,
@@ -405,19 +401,18 @@ def tables(name: str, audit: Audit, *, cells: bool) -> dict[str, Table]:
     return {part: table for part, (found, table) in of_parts.items() if found}
 
 
-def compared_averages(audits: Mapping[str, Audit]) -> Section | None:
-    """Return a section about printed averages, None without any."""
+def compared_averages(audits: Mapping[str, Audit]) -> Section:
+    """Return a section about printed averages."""
     verdicts = [average.verdict for audit in audits.values() for average in audit.averages]
-    if not verdicts:
-        return None
     other = {
         name: [average for average in audit.averages if average.verdict != "follows"]
         for name, audit in audits.items()
     }
+    differ = verdicts.count("differs")
     counts = (
-        f"{len(verdicts)} printed averages are recomputed. {verdicts.count('follows')} follow from "
-        f"the printed cells, {verdicts.count('follows by rounding')} follow by rounding, and "
-        f"{counted(verdicts.count('differs'), 'average')} differ."
+        f"Of {len(verdicts)} printed averages {verdicts.count('follows')} follow from the printed "
+        f"cells, {verdicts.count('follows by rounding')} follow by rounding, and {differ} "
+        f"{'differs' if differ == 1 else 'differ'}."
     )
     blocks: list[Block] = [words("averages"), counts]
     blocks += [averages_table(other)] * any(other.values())
@@ -477,16 +472,14 @@ def compared_deviations(known: Mapping[str, Sequence[Cell]]) -> Section | None:
     return Section("Printed deviations beside ours", blocks)
 
 
-def misfits(audits: Mapping[str, Audit]) -> Section | None:
-    """Return a section of printed deviations that do not fit their means, None without any."""
+def misfits(audits: Mapping[str, Audit]) -> Section:
+    """Return a section of printed deviations that do not fit their means."""
     cells = [
         (name, cell)
         for name, audit in audits.items()
         for cell in audit.cells
         if cell.deviation and not cell.deviation.startswith("not checked")
     ]
-    if not cells:
-        return None
     rows = [
         [name, cell.row, cell.column, cell.printed, f"{cell.documents or ''}", cell.deviation]
         for name, cell in cells

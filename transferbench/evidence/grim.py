@@ -33,8 +33,8 @@ class Number:
     units: int
     #: Decimals of the fraction: 87.4 per cent is 874 units with 3 decimals.
     decimals: int = 4
-    #: False if the number is printed as a fraction.
-    per_cent: bool = True
+    #: 2 if it is printed in per cent, 0 if it is printed as a fraction.
+    shift: int = 2
 
     @property
     def value(self) -> Fraction:
@@ -48,7 +48,7 @@ class Number:
 
     def text(self, fraction: float, more: int = 0) -> str:
         """Return a fraction as this number is printed, with some more digits."""
-        return self._printed(fraction * self._whole, more)
+        return self._printed(fraction * 10**self.shift, more)
 
     def __str__(self) -> str:
         """Return the number as it is printed."""
@@ -56,19 +56,11 @@ class Number:
 
     def prints(self, correct: int, documents: int) -> set[str]:
         """Return how C and Python print correct/documents, computed as k/n·100 or 100·k/n."""
-        whole = self._whole
-        return {
-            self._printed(correct / documents * whole),
-            self._printed(whole * correct / documents),
-        }
-
-    @property
-    def _whole(self) -> int:
-        return 100 if self.per_cent else 1
+        whole = 10**self.shift
+        return {*map(self._printed, (correct / documents * whole, whole * correct / documents))}
 
     def _printed(self, value: float, more: int = 0) -> str:
-        shift = 2 if self.per_cent else 0
-        return f"{value:.{max(self.decimals - shift, 0) + more}f}"
+        return f"{value:.{max(self.decimals - self.shift, 0) + more}f}"
 
 
 def p_of_fits(fits: int, shares: Sequence[float]) -> float:

@@ -62,6 +62,11 @@ class PrintedCell:
     source: str = "stated"
 
     @property
+    def is_share(self) -> bool:
+        """True if the value is a share of documents."""
+        return self.measure.casefold() in SHARES
+
+    @property
     def is_average(self) -> bool:
         """True if it is in a row or a column of averages."""
         return _is_average(self.row) or _is_average(self.column)
@@ -99,19 +104,19 @@ def read_printed(path: Path) -> PrintedTable:
     if not texts:
         raise UserError(f"{path}: no numbers in it; expected a column for each method.")
     measures = {place: stated("measure", *place) or SHARES[0] for place in texts}
-    numbers = _numbers(path, texts, {p for p, measure in measures.items() if measure in SHARES})
+    judged = {place for place, measure in measures.items() if measure.casefold() in SHARES}
+    numbers = _numbers(path, texts, judged)
     signs = {sign for sign in ".," if any(sign in text for text in texts.values())} or {"."}
     cells = dict[tuple[int, str], PrintedCell]()
     for (line, column), (value, deviation) in numbers.items():
         place, measure = f"{path}:{line}", measures[line, column]
         cell = PrintedCell(lines[line]["row"], column, value, deviation, measure=measure)
-        documents, runs = (stated(key, line, column) for key in ("documents", "runs"))
-        if not cell.is_average and (documents or measure in SHARES):
+        documents, runs = (stated(key, line, column).casefold() for key in ("documents", "runs"))
+        if not cell.is_average and (documents or cell.is_share):
             cell = replace(cell, documents=_whole(place, "documents", documents, signs))
         if not cell.is_average and runs:
-            median = runs.startswith(MEDIAN)
             number = _whole(place, "runs", runs.removeprefix(MEDIAN), signs)
-            cell = replace(cell, runs=number, median=median)
+            cell = replace(cell, runs=number, median=runs.startswith(MEDIAN))
         cells[line, column] = cell
     averages = []
     for line, others in _averages({line: texts["row"] for line, texts in lines.items()}):
@@ -197,7 +202,7 @@ def _numbers(
     per_cent = any("%" in texts[p] or (parts[p] and float(parts[p][0]) > 1) for p in judged)
     numbers = {}
     for place, text in texts.items():
-        found = [_number(part, per_cent) for part in parts[place]]
+        found = [_number(part, 2 if per_cent else 0) for part in parts[place]]
         wrong = ""
         if not found or (place in judged and not all(map(_in_range, found))):
             wrong = (
@@ -217,9 +222,9 @@ def _in_range(number: Number) -> bool:
     return number.value <= 1 and number.decimals <= MAX_DECIMALS
 
 
-def _number(text: str, per_cent: bool) -> Number:
+def _number(text: str, shift: int) -> Number:
     whole, _, rest = text.partition(".")
-    return Number(int(whole + rest), len(rest) + (2 if per_cent else 0), per_cent)
+    return Number(int(whole + rest), len(rest) + shift, shift)
 
 
 def _whole(place: str, key: str, text: str, signs: Container[str]) -> int:

@@ -63,7 +63,7 @@ def _known(spec: Schema, measures: list[str]) -> dict[str, Collection[str]]:
     return {
         "row": spec.rows,
         "column": spec.columns,
-        "group of rows": ["all", *(row.group for _, row in rows)],
+        "group of rows": {"all", *(row.group for _, row in rows)} - {""},
         "variant": spec.variants,
         "experiment": experiments.names(),
         "measure of these models": measures,
