@@ -178,8 +178,8 @@ def rare_loss(seeds: int, rows: int = 12, draws: int = 2000) -> float:
     return share(stats.decide(*frame_of(d, error=1e-3), "average").for_p.to_numpy())
 
 
-MARGINS = [sign * margin for margin in (0.005, 0.02, 0.05, 0.2, 0.5) for sign in (1, -1)]
-SIZES = (1, 4, 10, 22, 45, 75, 140, 264, 988, 2741)
+MARGINS = [sign * margin for margin in (0.005, 0.01, 0.02, 0.05, 0.2, 0.5) for sign in (1, -1)]
+SIZES = (1, 4, 10, 22, 45, 75, 140, 264, 988, 1500, 2741)
 
 
 def margins(alpha: float = ALPHA, sizes: tuple[int, ...] = SIZES) -> float:

@@ -139,6 +139,7 @@ LEVELS = [
     *(("two_solutions", (seeds,)) for seeds in (2, 3, 5)),
     *(("single_runs", (n, 0, differ)) for n in (1, 5, 12, 75) for differ in (0.2, 1)),
     *(("single_runs", (n, margin, 0.02)) for n in (4, 45, 988) for margin in (0.02, -0.02)),
+    ("single_runs", (1500, -0.01, 0.01)),
     *(("single_runs", (75, margin, 1)) for margin in (0.2, -0.2, 0.5, -0.5)),
     ("avoided_errors", (300, 0.3, 0.3)),
     ("avoided_errors", (20, 0.5, 0.9)),

@@ -14,6 +14,7 @@ from transferbench import experiments
 from transferbench.errors import UserError
 from transferbench.evidence import claims, pages
 from transferbench.runs.record import pack
+from transferbench.stats import paired_error
 
 PATH = Path("mine.yaml")
 TASKS = ("comp-vs-rec", "comp-vs-sci", "comp-vs-talk", "rec-vs-sci", "rec-vs-talk", "sci-vs-talk")
@@ -145,14 +146,14 @@ def test_outcomes_of_a_figure(tmp_path, claim, outcome):
 
 def test_the_pair_with_the_largest_p_decides_on_stability(tmp_path):
     """The lowest and the highest mean are far from 2 apart, but one in between is noisy."""
-    values = {("A", 5.0): 90, ("A", 6.0): 91 + NOISE / 100, ("A", 7.0): 90.9 + 2 * NOISE, "C": 7}
-    values[("A", 8.0)] = 90
+    values = {("A", 5.0): 90, ("A", 6.0): 91 + NOISE / 100, ("A", 7.0): 90.9 + 4 * NOISE, "C": 7}
+    values["A", 8.0] = 90  # three equal seeds have p = 1 / 8
     claim = "stable: {{column: A, x: [5, {}], within: 2}}"
     assert judged(SWEEP, claim.format(6), values, tmp_path).outcome == "holds"
-    found = judged(SWEEP, claim.format(7), values, tmp_path)
-    p = ttest_1samp(90 + 2 - (90.9 + 2 * NOISE), 0, alternative="greater").pvalue
+    found = judged(SWEEP, claim.format(8), values, tmp_path)
+    p = ttest_1samp(90 + 2 - (90.9 + 4 * NOISE), 0, alternative="greater").pvalue
     assert decision(found).for_p == pytest.approx(p)
-    assert (found.outcome, p > 0.05) == ("open", True)
+    assert (found.outcome, p > 1 / 8) == ("open", True)
 
 
 def test_the_documents_are_the_same_at_every_x(tmp_path):
@@ -291,6 +292,9 @@ def test_methods_scored_on_the_same_documents_are_paired(tmp_path, change, outco
         claim = f"better: {{columns: [C], over: [K], {claim}}}"
         found = judged(TABLE, claim, values, tmp_path, documents=400, **more)
         assert found.outcome == outcome
+    d = C - (0.01 + 0.99 * K)  # of C's rival, one error in 100 counts as avoided
+    z = d.mean() / paired_error([d])
+    assert change or decision(found).for_p == pytest.approx(norm.sf(z))
     found = judged(
         TABLE, "better: {columns: [C], over: [K]}", values, tmp_path, documents=400, **more
     )
@@ -376,6 +380,9 @@ def test_few_equal_seeds_decide_nothing_and_the_claim_says_so(tmp_path):
     found = judged(TABLE, claim, EQUAL, tmp_path, documents=10_000)
     assert (found.outcome, decision(found).for_p) == ("open", 1 / 8)
     assert "Fewer than five equal seeds decide nothing: A over B." in explained(TABLE, found)
+    more = {name: {"right": {"target": pack(np.arange(100) < n)}} for name, n in EQUAL.items()}
+    found = judged(TABLE, claim, EQUAL, tmp_path, documents=100, **more)
+    assert decision(found).for_p == 1 / 8  # also if all seeds decide on each document alike
     some = EQUAL | {(row, "B"): 50 + NOISE for row in TASKS[1:]}
     found = judged(TABLE, claim, some, tmp_path, documents=10_000)
     assert "decide nothing, on 1 of 6 rows: A over B." in explained(TABLE, found)
@@ -437,6 +444,7 @@ def test_units_are_tasks_corpora_or_groups(tmp_path, units, n, rows, outcome):
     if n:
         assert decision(found).for_p == 2**-n
         assert found.n_units == n
+        assert "seeds" not in explained(text, judged(text, claim, EQUAL, tmp_path))
 
 
 def test_the_printed_p_is_the_one_that_decided(tmp_path):
