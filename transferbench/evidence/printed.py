@@ -12,7 +12,7 @@ from transferbench.user_files import check_files, read_table
 
 #: Limits of a file: its suffixes, its size, and the largest numbers of documents and runs.
 SUFFIXES = (".csv", ".tsv")
-MAX_BYTES = 2**24
+MAX_BYTES = 2**20
 MAX_DOCUMENTS, MAX_RUNS = 999_999, 999
 LARGEST = {"documents": MAX_DOCUMENTS, "runs": MAX_RUNS}
 #: Before the number of runs that a value is the median of.
