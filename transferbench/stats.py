@@ -21,6 +21,9 @@ no run of this seed. Its column NO_SEED is for two methods that take none. `rows
 
 error
     The standard error that the choice of documents causes, NaN if it is not known.
+least_error
+    Of measures without such an error, what one document can change; else 0. It adds to the error
+    over the seeds, if they show one.
 exact_for, exact_against
     Exact p over the documents, for the claim and against it; NaN if there is no exact test.
 identical
@@ -133,6 +136,7 @@ def paired_tests(differences: pd.DataFrame, rows: pd.DataFrame, matters: float) 
     # for_p and against_p; and `undecided`, the reason why the test can decide nothing, or "".
     mean, n = differences.mean(axis=1), differences.count(axis=1)
     of_seeds, seeds = seeds_error(differences)
+    of_seeds = of_seeds.mask(of_seeds > 0, np.hypot(of_seeds, rows["least_error"]))
     tests = rows.assign(mean=mean, n=n)
     for side, sign in SIDES.items():
         p = one_sided_p(sign * mean, of_seeds, seeds, rows["error"])
@@ -162,7 +166,11 @@ def average(
     means[NO_COMMON_SEED] = of_means.mask(in_common.any(axis=1))
     # pandas ignores NaN in a mean, but the mean is unknown if the error of one row is.
     errors = rows["error"].fillna(np.inf).groupby(level=by, sort=False).mean()
-    averaged = groups.agg(identical=("identical", "all"), n_pairs=("n_pairs", "max"))
+    averaged = groups.agg(
+        identical=("identical", "all"),
+        n_pairs=("n_pairs", "max"),
+        least_error=("least_error", "mean"),
+    )
     for exact in ("exact_for", "exact_against"):  # no exact test is known for a mean over rows
         averaged[exact] = groups[exact].first().where(groups.size() == 1)
     return means, averaged.assign(error=errors.replace(np.inf, np.nan))

@@ -81,7 +81,7 @@ class ScaledRow:
     unit: str
     #: Groups of columns that are the same on every row of the experiment.
     identical: list[list[str]]
-    #: The largest value of a score.
+    #: The largest value of a score; 0 for costs and objectives, which are not of documents.
     scale_max: int
     #: The domain that the row shows; None for all.
     domain: str | None
@@ -182,13 +182,24 @@ class ScaledRow:
             if single and len(n) == 1:
                 n_right = (by_seed[None] / scale_max + stated) * n[0]
                 exact = stats.binomial_p(round(n_right), int(n[0]), share)
-        return {"error": error, "exact_for": exact[0], "exact_against": exact[1]}
+        scored = [self.documents(cell).sum() for cell in (ours, theirs) if cell.records]
+        known = math.isnan(error) and min(scored, default=0)
+        least = scale_max / min(scored) if known else 0.0
+        return {
+            "error": error,
+            "least_error": least,
+            "exact_for": exact[0],
+            "exact_against": exact[1],
+        }
 
     def documents(self, cell: Cell) -> np.ndarray:
         """Return the number of scored documents of each domain of a cell."""
         done = [record for record in cell.records if record.done]
-        domains = [self.domain] if self.domain else done[0].metrics
-        return np.array([min(record.documents[name] for record in done) for name in domains])
+        return np.array([
+            min(record.documents.get(domain, 0) for record in done)
+            for domain in (done[0].metrics if done else ())
+            if domain == (self.domain or domain)
+        ])  # fmt: skip
 
 
 def judge(
@@ -286,8 +297,8 @@ def _rows(
             continue
         label = prefix + cell.row
         if label not in rows:
-            unit = file.unit(cell.row)
-            rows[label] = ScaledRow(label, unit, same, scale_max, spec.domain, by_document, avoided)
+            unit, top = file.unit(cell.row), 0 if ratio else scale_max
+            rows[label] = ScaledRow(label, unit, same, top, spec.domain, by_document, avoided)
         if cell.column not in columns:
             continue
         share, x = avoided.get(cell.column, 0.0), None if math.isnan(cell.x) else cell.x
