@@ -1,14 +1,17 @@
 """transferbench report."""
 
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from time import monotonic
 
 import click
 
 from transferbench.cli._options import have_run, several_experiments
-from transferbench.cli._terminal import echo
+from transferbench.cli._terminal import echo, say
 from transferbench.settings import Settings
+
+#: Seconds between two lines of progress that no terminal shows.
+PERIOD = 10
 
 
 @click.command(short_help="Write results as pages, with an index.")
@@ -25,8 +28,6 @@ def command(settings: Settings, names: tuple[str, ...], out: Path | None) -> Non
     are made of the results alone. If there are none, the committed ones are taken. Each page opens
     alone and without a network. If you point at a mark of a picture, it shows its values.
     """
-    from tqdm import tqdm
-
     from transferbench.errors import SeveralErrors
     from transferbench.evidence import report
     from transferbench.experiments import folder_name
@@ -35,13 +36,21 @@ def command(settings: Settings, names: tuple[str, ...], out: Path | None) -> Non
     folder = user_path(out) if out else settings.results / "report"
     results = settings.results if have_run(settings) else settings.committed
     named = {name: settings.with_runs(folder_name(name)) for name in names}
-    pause = 0.1 if sys.stderr.isatty() else 10
-
-    def watch(known: Sequence[str]) -> Iterable[str]:
-        return tqdm(known, "pages", leave=False, mininterval=pause)
-
-    paths, errors = report.write(results, folder, named, watch)
+    paths, errors = report.write(results, folder, named, _watched)
     for path in paths if names else paths[:1]:
         echo(path)
     if errors:
         raise SeveralErrors.combine(errors)
+
+
+def _watched(names: Sequence[str]) -> Iterator[str]:
+    """Yield the names, and show how many are done: a bar on a terminal, else some lines."""
+    from tqdm import tqdm
+
+    printed = monotonic()
+    with tqdm(names, "pages", leave=False, disable=None) as bar:
+        for i, name in enumerate(bar):
+            if bar.disable and monotonic() - printed > PERIOD:
+                printed = monotonic()
+                say(f"pages: {i} of {len(names)}", err=True)
+            yield name
