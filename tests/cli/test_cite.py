@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -88,9 +89,11 @@ def test_a_number_has_an_identity_that_follows_its_runs(call, tmp_path):
     folder = tmp_path / "gtl-unit-length"
     folder.mkdir()
     lines = (ROOT / "results" / "gtl-unit-length" / "runs.jsonl").read_text("utf-8")
-    (folder / "runs.jsonl").write_text(lines.replace('"iterations":100', '"iterations":99'))
-    other = call("--results", str(tmp_path), "cite", *where)[1]
-    assert not other.startswith(f"@misc{{{key},"), "other runs are another number"
+    for field, value, is_same in (("seconds", 1.5, True), ("data", "0" * 16, False)):
+        changed = [json.loads(line) | {field: value} for line in lines.splitlines()]
+        (folder / "runs.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in changed))
+        again = call("--results", str(tmp_path), "cite", *where)[1]
+        assert again.startswith(f"@misc{{{key},") == is_same, field
 
 
 def test_a_number_needs_a_row_and_a_column(call):

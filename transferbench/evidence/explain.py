@@ -4,6 +4,7 @@
 """
 
 import hashlib
+import json
 import math
 import re
 import shlex
@@ -229,8 +230,9 @@ def describe_cell(experiment: Experiment, cell: Cell) -> dict[str, str]:
 
 def identity(experiment: Experiment, cell: Cell) -> str:
     """Return the identity of a number: its page, its anchor there, and the digest of its runs."""
-    lines = "\n".join(record.line for record in cell.records)
-    digest = hashlib.sha256(lines.encode()).hexdigest()[:12]
+    # Runs made again by equal code on the same data, with the same measures, have the same digest.
+    runs = [[*r.identity, r.data, r.equal_code, r.metrics] for r in cell.records]
+    digest = hashlib.sha256(json.dumps(runs, sort_keys=True).encode()).hexdigest()[:12]
     return f"{experiment.name}#{anchor(cell.row, cell.column, cell.x)}@{digest}"
 
 
