@@ -148,7 +148,8 @@ def write(
     results: Path, folder: Path, named: Mapping[str, Path] = EMPTY, watch: Watch = iter
 ) -> tuple[list[Path], list[UserError]]:
     """Write the pages of `render` to a folder; return their paths."""
-    check_folder(folder)
+    if not named:  # refuse before the work
+        check_folder(folder, {"index.html": ""})
     texts, errors = render(results, named=named, watch=watch)
     check_folder(folder, texts)
     for name, text in texts.items():
@@ -156,14 +157,12 @@ def write(
     return [folder / name for name in texts], errors
 
 
-def check_folder(folder: Path, texts: Mapping[str, str] = EMPTY) -> None:
-    """Check that writing a report overwrites nothing but a report."""
-    # `texts`: Pages by file name; index.html is always checked.
-    for name in ("index.html", *texts):
+def check_folder(folder: Path, texts: Mapping[str, str]) -> None:
+    """Check that writing pages, by file name, overwrites nothing but a report."""
+    for name, text in texts.items():
         path = folder / name
         if not os.path.lexists(path) or _is_page(path):
             continue
-        text = texts.get(name)
         if not (path.is_file() and path.read_text("utf-8", "replace") == text):
             raise UserError(f"{folder}: its {name} is of no report; name another folder (--out).")
 
