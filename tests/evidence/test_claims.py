@@ -190,22 +190,20 @@ def test_values_without_a_logarithm_are_not_compared(tmp_path):
 
 
 def test_seconds_are_compared_as_ratios_and_less_is_better(tmp_path):
-    seconds = {"A": 1.0, "B": 2.5, "C": 9.0, "K": 9.0}
+    def judged_cost(predicate: str, **seconds: float):
+        more = {"seconds": seconds, "documents": 20}  # which do not count
+        return judged(COST, f"better: {{columns: [A], {predicate}}}", A_FIRST, tmp_path, **more)
+
     for times, outcome in ((2, "holds"), (3, "fails")):
-        claim = f"better: {{columns: [A], over: [B], times: {times}}}"
-        found = judged(COST, claim, A_FIRST, tmp_path, seconds=seconds, documents=20)
+        found = judged_cost(f"over: [B], times: {times}", A=1.0, B=2.5)
         assert found.outcome == outcome
         assert claims.comparisons(experiments.read(COST, PATH), found)[0][3] == "× 2.50"
     for theirs, outcome in ((1.09, "open"), (1.11, "holds")):
-        seconds = {"A": 1.0, "B": theirs}
-        found = judged(
-            COST, "better: {columns: [A], over: [B]}", A_FIRST, tmp_path, seconds=seconds, documents=20
-        )
+        found = judged_cost("over: [B]", A=1.0, B=theirs)
         assert found.outcome == outcome
         assert "Differences below 1.1 times are too small to count" in explained(COST, found)
     for most, outcome in ((1.5, "holds"), (0.5, "fails")):
-        claim = f"better: {{columns: [A], value: {most}}}"
-        assert judged(COST, claim, A_FIRST, tmp_path, seconds=seconds, documents=20).outcome == outcome
+        assert judged_cost(f"value: {most}", A=1.0).outcome == outcome
 
 
 def test_a_claim_about_some_rows_only(tmp_path):
