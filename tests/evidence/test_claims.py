@@ -396,18 +396,6 @@ def test_few_equal_seeds_decide_nothing_and_the_claim_says_so(tmp_path):
         assert (found.outcome, decision(found).for_p >= 1 / 8) == ("open", True)
 
 
-def test_an_average_is_the_mean_over_the_rows_with_its_margin(tmp_path):
-    """Ahead on five rows of six, but the mean difference of 10 is short of the margin."""
-    values = A_FIRST | {"B": 79 + NOISE / 2, ("rec-vs-sci", "B"): 85 - NOISE}
-    for margin, outcome in ((11.0, "fails"), (10.0, "open"), (9.0, "holds")):
-        claim = f"better: {{columns: [A], over: [B], rows: average, by: {margin}}}"
-        found = judged(TABLE, claim, values, tmp_path, documents=10**6)
-        assert found.outcome == outcome
-    by_seed = (5 * (11 + NOISE / 2) + 5 + 2 * NOISE) / 6 - 9
-    p = ttest_1samp(by_seed, 0, alternative="greater").pvalue  # the documents are many
-    assert decision(found).for_p == pytest.approx(p, rel=1e-2)
-
-
 def test_the_page_is_written(tmp_path):
     text = TABLE + "claims:\n  - {says: A leads, place: Section 5, better: {columns: [A]}}\n"
     runs(text, A_FIRST, tmp_path)
@@ -539,17 +527,3 @@ def test_comparisons_of_which_one_is_enough_share_the_significance_level(tmp_pat
     for rivals, outcome in (("B", "fails"), ("B, C", "open")):
         claim = f"better: {{columns: [A], over: [{rivals}]}}"
         assert judged(TABLE, claim, values, tmp_path).outcome == outcome
-
-
-@pytest.mark.parametrize(
-    ("lost", "outcome"), [(0, "holds"), (1, "holds"), (2, "open"), (3, "fails")]
-)
-def test_most_of_a_few_rows_are_counted_by_the_seeds(tmp_path, lost, outcome):
-    """No permutation of four rows is significant; their own tests are."""
-    text = "".join(line + "\n" for line in TABLE.splitlines() if "rec-vs-talk: {" not in line)
-    text = text.replace("  sci-vs-talk: {task: gtl/sci-vs-talk}\n", "")
-    values = A_FIRST | {(row, "B"): 95 + 1.01 * NOISE for row in TASKS[:lost]}
-    claim = "better: {columns: [A], over: [B], rows: most}"
-    found = judged(text, claim, values, tmp_path)
-    assert len(found.tests) == 4
-    assert found.outcome == outcome
