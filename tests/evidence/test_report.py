@@ -116,6 +116,8 @@ def test_every_cell_and_claim_has_its_place(results, pages):
             assert says in pages["index.html"]
         found = facts(page)
         dialogs = {each["title"]: each for each in found.values()}
+        for address, each in found.items():
+            assert each["number"].startswith(f"{file.name}#{address}@")
         observed = observations(file, store.read(path))
         planned = summarise(file, observed)
         if file.spec.figure and file.spec.figure.iterations:
@@ -412,10 +414,14 @@ def test_nothing_scrolls_sideways_at_1280_and_three_columns_are_seen_at_390(look
     assert third.evaluate("(one) => one.getBoundingClientRect().right") <= 390
 
 
-def test_one_experiment_has_a_page_without_an_index(results, tmp_path, call):
-    code, out, _ = call("--results", str(results), "report", "gtl-figure2a", "--out", str(tmp_path))
+def test_one_experiment_has_a_page_without_an_index(results, tmp_path, call, monkeypatch):
+    monkeypatch.setattr("transferbench.cli.report.PERIOD", -1)
+    code, out, err = call(
+        "--results", str(results), "report", "gtl-figure2a", "--out", str(tmp_path)
+    )
     assert code == 0
     assert out.split() == [str(tmp_path / "gtl-figure2a.html")]
+    assert err == "pages: 0 of 1\n"
     assert [path.name for path in tmp_path.iterdir()] == ["gtl-figure2a.html"]
     assert 'href="index.html' not in (tmp_path / "gtl-figure2a.html").read_text("utf-8")
 

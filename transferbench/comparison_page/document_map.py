@@ -52,8 +52,10 @@ def draw(
     if points is None:
         return None
     problem = session.problem
-    drawn = points["domain"].value_counts()
-    counts = [f"{drawn[d.name]:,} of {len(d.seen):,} in {d.name}" for d in problem.domains]
+    counts = [
+        f"{n:,} of {len(domain.seen):,} in {domain.name}"
+        for domain, n in zip(problem.domains, _numbers(problem), strict=True)
+    ]
     how = (
         "The two dimensions are the first two of a truncated singular value decomposition of the "
         "centred features. The extra `map` installs UMAP, which separates groups better."
@@ -86,10 +88,9 @@ def points_of(
     # source or has a wrong decision.
     problem = session.problem
     rng = np.random.default_rng(SEED)
-    counts = _equal_parts([len(d.seen) for d in problem.domains], MAX_POINTS)
     rows = [
-        np.sort(rng.choice(len(d.seen), count, replace=False))
-        for d, count in zip(problem.domains, counts, strict=True)
+        np.sort(rng.choice(len(domain.seen), n, replace=False))
+        for domain, n in zip(problem.domains, _numbers(problem), strict=True)
     ]
     places = _places(problem, rows, _umap())
     if places is None:
@@ -143,10 +144,11 @@ def _picture(points: pd.DataFrame, panels: dict[str, str], names: Sequence[str])
         return figures.to_svg(drawing)
 
 
-def _equal_parts(sizes: Sequence[int], total: int) -> list[int]:
+def _numbers(problem: Problem) -> list[int]:
     """Return how many documents of each domain to draw: equally many, or all of a small one."""
+    sizes = [len(domain.seen) for domain in problem.domains]
     parts = [0] * len(sizes)
-    left = total
+    left = MAX_POINTS
     for rank, i in enumerate(sorted(range(len(sizes)), key=lambda i: sizes[i])):
         parts[i] = min(sizes[i], left // (len(sizes) - rank))
         left -= parts[i]

@@ -78,14 +78,9 @@ class ReportedExperiment:
         main, *others = self.pages.values()
         sections = [Section(page.title.capitalize(), page.blocks) for page in others]
         claims = [sections.pop()] if "claims" in self.pages else []
-        values = [
-            replace(block, blocks=[*block.blocks, self.readings])
-            if isinstance(block, Section) and not block.folded and self.readings
-            else block
-            for block in main.blocks[1:]
-        ]
         # The first block names the source.
-        blocks = [*main.blocks[:1], *sections, *values, *claims]
+        readings = [self.readings] if self.readings else []
+        blocks = [*main.blocks[:1], *sections, *main.blocks[1:], *readings, *claims]
         return sorted(blocks, key=lambda block: isinstance(block, Section) and block.folded)
 
     @property
@@ -96,8 +91,8 @@ class ReportedExperiment:
             if row.reading_of:
                 groups.setdefault(row.group, []).append(f"{name} (`{row.task}`)")
         return [
-            f"Rows {group}: {', '.join(names)}. They are the data of the rows above in another "
-            "form, beside the same printed numbers; the totals leave them out."
+            f"Rows {group}: {', '.join(names)}. They are the data of other rows in another form, "
+            "beside the same printed numbers; the totals leave them out."
             for group, names in groups.items()
         ]
 

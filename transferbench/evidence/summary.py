@@ -33,6 +33,7 @@ from transferbench.measures import LOWER_IS_BETTER, TITLES
 SUMMARIES = "transferbench.summaries"
 #: In the README of the project, before and after the answer.
 MARK = "<!-- by transferbench tables -->"
+IN_TABLES = "the values are in the tables of the experiments"
 DECIDED = ("compared", "same", "different", "cannot tell")
 
 
@@ -98,7 +99,7 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
 
     return [
         *answer(known),
-        *([Picture(pictures.PAPERS, words("scatter", drawn))] if drawn else []),
+        *([Picture(pictures.PAPERS, words("scatter", drawn), IN_TABLES)] if drawn else []),
         Section("Counts", [words("counts", every), table("Counts", COUNTS, counts), *twice]),
         Section(
             "Robustness",
