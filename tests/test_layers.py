@@ -45,7 +45,7 @@ PARTS = {
     # What the command line and Python users call.
     "api": {"models", "tasks", "runs", "experiments", "evidence"},
     "repeat_fits": {"models", "tasks", "runs"},
-    "citing": {"models", "data", "datasets", "tasks", "experiments"},
+    "citing": {"models", "data", "datasets", "tasks", "experiments", "evidence"},
     "bundle": {"runs", "experiments", "evidence", "citing"},
 }
 #: The wing: what serves only a user's own documents. Nothing above imports it, and the rest works

@@ -6,10 +6,9 @@ on some row holds if one row's test is significant; it fails if every row shows 
 claim on most rows holds if the tests of more than half of the rows are significant. A claim on
 their average holds if the test of the mean is significant. If the rows have units, both are tested
 over the units. Where one of several tests is enough, they share the significance level. A
-difference that is smaller than what matters, one without a known error (a single run), one on fewer
-than five documents, one of fewer than five equal seeds, and one between identical columns decide
-nothing.
-Otherwise, or if runs are missing, the claim is open.
+difference that is smaller than what matters, one without a known error (a single run), one of fewer
+than five equal seeds, and one between identical columns decide nothing. Otherwise, or if runs are
+missing, the claim is open.
 """
 
 import math

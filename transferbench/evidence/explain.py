@@ -391,10 +391,10 @@ def first_sentences(
 ) -> str:
     """Return in a few sentences how a number compares with the published one, and why."""
     spec = experiment.spec
-    if math.isnan(cell.published):
-        return "The paper prints no number here."
     if cell.reason:
         return f"There is no number of ours: {cell.reason}."
+    if math.isnan(cell.published):
+        return "The paper prints no number here."
     row, column = place = printed_cell(experiment, cell)
     sentences = [f"{_verdict(experiment, cell)}."]
     if spec.data_differ:

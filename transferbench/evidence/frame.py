@@ -22,7 +22,7 @@ from transferbench.evidence.verdict import Verdict
 from transferbench.experiments.experiment import Experiment
 from transferbench.measures import COSTS, LOWER_IS_BETTER, MEASURES
 from transferbench.runs import policy, store
-from transferbench.runs.record import CorrectDocuments, Identity, Record, Run
+from transferbench.runs.record import Identity, Record, Run
 from transferbench.stats import ADDED_DOCUMENTS
 
 Records = Mapping[Identity, Record]
@@ -86,8 +86,6 @@ class Cell:
     by_seed: Mapping[int | None, float] = field(default_factory=dict)
     #: Variance of the mean that the choice of documents causes; see `_variance`.
     variance: float = math.nan
-    #: Which documents are right, by seed; only `claims` sets it.
-    right: Mapping[int | None, CorrectDocuments] = field(default_factory=dict)
     #: Records of the runs, one for each repeat; empty for an average.
     records: tuple[Record, ...] = ()
     #: The repeat of each record: its seed or its split, see `plan.runs`.
