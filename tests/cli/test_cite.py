@@ -81,7 +81,7 @@ def test_a_number_has_an_identity_that_follows_its_runs(call, tmp_path):
     explained = call("--results", results, "explain", *where)[1]
     identity = re.search(r"(?m)^ +number +(\S+)$", explained)[1]
     page, digest = identity.split("@")
-    assert page == "gtl-unit-length#comp-vs-rec-GCMF"
+    assert page == "gtl-unit-length#comp-vs-rec/GCMF"
     assert key == f"transferbench-{digest}"
     assert identity.replace("#", r"\#") in number["note"]
     assert number["version"] == __version__

@@ -341,8 +341,8 @@ def test_the_address_of_a_cell_opens_it(look, small):
     path = small / TABLE
     page = look(path)
     for address, name in (
-        ("comp-vs-rec-GCMF", "gtl-table3: GCMF, comp vs rec"),
-        ("comp-vs-sci,-file-LG-weak", "gtl-table3: LG weak, comp vs sci, file"),  # folded
+        ("comp-vs-rec/GCMF", "gtl-table3: GCMF, comp vs rec"),
+        ("comp-vs-sci,-file/LG-weak", "gtl-table3: LG weak, comp vs sci, file"),  # folded
     ):
         page.goto("about:blank")
         page.goto(f"{path.as_uri()}#{address}")

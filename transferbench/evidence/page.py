@@ -176,8 +176,11 @@ def environment() -> Environment:
 
 def anchor(row: object, column: str, x: float = math.nan) -> str:
     """Return the id of a cell of a table, or of a point of a figure, on its page."""
-    place = f"{row} {column}" if math.isnan(x) else f"{row} {column} {x:g}"
-    return "-".join(place.split())
+    # A space is "-". What has a meaning in an id is "~" and its code, so no two cells share one.
+    at = [] if math.isnan(x) else [repr(float(x)).removesuffix(".0")]
+    parts = (str(row), column, *at)
+    names = (re.sub(r"[^\S ]|[-~/]", lambda found: f"~{ord(found[0]):X}", part) for part in parts)
+    return "/".join(names).replace(" ", "-")
 
 
 def words(name: str, *values: object) -> str:
