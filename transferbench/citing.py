@@ -4,6 +4,7 @@ Papers are entries of references.bib, found by the title of an experiment's pape
 a model or dataset among their keywords. Data are the original files of tasks.
 """
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -49,17 +50,24 @@ def bibtex(name: str, results: Path) -> str:
 def bibtex_of_number(experiment: Experiment, cell: Cell) -> str:
     """Return the entry of a number of ours, then those of its paper, its data and transferbench."""
     facts = describe_cell(experiment, cell)
-    page = "figure" if experiment.spec.figure else "table"
+    if not cell.runs:
+        raise UserError(f"there is no number of ours to cite: {cell.reason}.")
+    is_own = experiment.name in experiments.names()
+    author = "The transferbench developers" if is_own else experiment.spec.paper.authors
+    page = "figure.md" if experiment.spec.figure else "table.md"
     fields = {
-        "author": "{The transferbench developers}",
+        "author": f"{{{latex_text(author)}}}",
         "title": f"{{{latex_text(facts['title'])}: {latex_text(facts['ours'])}}}",
         "year": max(record.finished for record in cell.records)[:4],
         "version": __version__,
-        "howpublished": latex_text(f"transferbench, results/{experiment.name}/{page}.md"),
+        "howpublished": latex_text(f"transferbench, {experiment.folder(Path('results')) / page}"),
         "note": latex_text(f"Number {facts['number']}; its last part is the digest of its runs"),
     }
-    digest = facts["number"].rpartition("@")[2]
-    return "\n".join([_entry(f"transferbench-{digest}", fields), bibtex_of([experiment])])
+    key = hashlib.sha256(facts["number"].encode()).hexdigest()[:12]
+    original = {run.task: None for run in (record.run for record in cell.records)}
+    files = [file for task in original for file in tasks.original_files(task).values()]
+    others = _bibtex_entries([experiment.spec.paper.title], files)
+    return "\n".join([_entry(f"transferbench-{key}", fields), others])
 
 
 def bibtex_of(cited: Sequence[Experiment]) -> str:

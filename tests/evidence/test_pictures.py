@@ -57,12 +57,12 @@ def test_verdicts_differ_in_colour_and_in_shape():
     assert len(set(pictures.MARKS.values())) == len(pictures.MARKS)
 
 
-def test_a_tint_says_direction_and_size():
-    assert pictures.tint(0.9) == pictures.tint(-0.9) == pictures.TINTS[3]
-    assert [pictures.tint(p) for p in (-30, -5, -1, 1, 5, 30)] == [
-        pictures.TINTS[k] for k in (0, 1, 2, 4, 5, 6)
-    ]
-    assert set(pictures.TINTS) < set(figures.DARK)
+def test_a_tint_is_that_of_the_verdict_and_darker_for_larger_differences():
+    tints = [pictures.tint("worse" if p < 0 else "better", p) for p in (-30, -5, -1, 1, 5, 30)]
+    assert tints == [*figures.TINTS[:3], *figures.TINTS[4:]]
+    assert pictures.tint("cannot tell", 30) == pictures.tint("outside", -30) == figures.TINTS[3]
+    assert pictures.tint("same", 0.9) == pictures.tint("within", -2) == figures.SAME
+    assert {*figures.TINTS, figures.SAME} < set(figures.DARK)
 
 
 def test_pictures_of_a_table_have_names_under_the_mouse_and_the_same_bytes_twice(table, tmp_path):

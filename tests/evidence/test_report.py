@@ -117,7 +117,9 @@ def test_every_cell_and_claim_has_its_place(results, pages):
         found = facts(page)
         dialogs = {each["title"]: each for each in found.values()}
         for address, each in found.items():
-            assert each["number"].startswith(f"{file.name}#{address}@")
+            if "number" in each:  # without a finished run there is none
+                assert each["number"].startswith(f"{file.name}#{address}@")
+            assert ("number" in each) == (not each["ours"].startswith("none"))
         observed = observations(file, store.read(path))
         planned = summarise(file, observed)
         if file.spec.figure and file.spec.figure.iterations:

@@ -27,16 +27,6 @@ from transferbench.messages import counted
 from transferbench.runs import worker
 from transferbench.runs.record import Run
 
-#: What a verdict says of our number, beside the printed one.
-IN_WORDS = {
-    "same": "the same",
-    "within": "within the tolerance after one run",
-    "cannot tell": "not decided",
-    "outside": "outside the tolerance after one run",
-    "better": "better than the published value",
-    "worse": "worse than the published value",
-}
-
 
 def find(
     experiment: Experiment, cells: Sequence[Cell], row: str, column: str, x: float | None
@@ -171,18 +161,16 @@ def _digits(finding: Finding, row: str) -> str:
 
 
 def _agreement(named: Iterable[tuple[str, Cell]]) -> str:
-    """Return sentences on which cells agree with the published values, and which do not."""
-    by_verdict: dict[str, list[str]] = {verdict: [] for verdict in IN_WORDS}
+    """Return which cells have each verdict."""
+    by_verdict: dict[str, list[str]] = {verdict: [] for verdict in LOOKS}
     for name, cell in named:
-        if cell.verdict in by_verdict:
-            by_verdict[cell.verdict].append(name)
-    sentences = []
-    for verdict, names in by_verdict.items():
-        if names:
-            joined = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-            verb = "is" if len(names) == 1 else "are"
-            sentences.append(f"{joined} {verb} {IN_WORDS[verdict]}.")
-    return " ".join(sentences)
+        by_verdict.get(cell.verdict, []).append(name)
+    parts = (
+        f"{LOOKS[name].sign} {LOOKS[name].words}: {', '.join(names)}"
+        for name, names in by_verdict.items()
+        if names
+    )
+    return "; ".join(parts)
 
 
 def describe_cell(experiment: Experiment, cell: Cell) -> dict[str, str]:
@@ -211,7 +199,7 @@ def describe_cell(experiment: Experiment, cell: Cell) -> dict[str, str]:
         "ours": f"{ours}, {cell.metric}, {cell.runs} of {cell.planned} runs",
         "paper": f"{printed}; {paper.title}, {paper.venue}, {paper.place}",
         "verdict": "" if spec.figure else _verdict(experiment, cell),
-        "number": identity(experiment, cell),
+        "number": identity(experiment, cell) if cell.runs else "",
         "again": command(record.run for record in cell.records),
         "setting": ", ".join(f"{n}={value}" for n, value in cell.records[0].run.params.items()),
         "chosen": cell.setting,
@@ -392,7 +380,7 @@ def first_sentences(
     """Return in a few sentences how a number compares with the published one, and why."""
     spec = experiment.spec
     if cell.reason:
-        return f"There is no number of ours: {cell.reason}."
+        return f"There is no number of ours ({cell.reason.rstrip('.')})."
     if math.isnan(cell.published):
         return "The paper prints no number here."
     row, column = place = printed_cell(experiment, cell)
@@ -414,5 +402,5 @@ def first_sentences(
     if any(f.status == "copied" and f.column == column and row in f.rows for f in findings):
         sentences.append("The printed value may be copied from another paper: it has a digit less.")
     elif cell.verdict in DIFFERENT and not spec.data_differ:
-        sentences.append("We know no reason.")
+        sentences.append("No reason is proved.")
     return " ".join(sentences)

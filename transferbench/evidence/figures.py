@@ -34,16 +34,18 @@ if TYPE_CHECKING:
 
 #: Seven tints, from orange over grey to blue, for dark text.
 TINTS = ("#ee9f78", "#f6c3a7", "#fbe4d8", "#ecebe6", "#dfeaf7", "#b3d1f0", "#7fb2e5")
+#: Tint of what is the same.
+SAME = "#e0f0e2"
 INK, PAPER, PUBLISHED, RANGE = "#1b1b1b", "#ffffff", "#9b9890", "#d9a441"
 #: Colours of the columns in order. All contrast with PAPER by 4.5 to 1.
 COLOURS = (INK, "#0b62a8", "#b3400b", "#3f7d20", "#7a3e9d", "#8a6d00", "#a11a4d", "#4d4d4d")
 #: What each colour becomes on a dark page, with the same contrast; black is a library's default.
 DARK = dict(
     zip(
-        (*COLOURS, PAPER, PUBLISHED, RANGE, "#000000", *TINTS),
+        (*COLOURS, PAPER, PUBLISHED, RANGE, "#000000", *TINTS, SAME),
         ("#f1eee8", "#6db6f2", "#ff9b61", "#8fd06b", "#cd9df0", "#e3c544", "#ff87af", "#a9a9a9",
          "#1c1f23", "#7d7a73", "#b98a35", "#f1eee8",
-         "#8a3d14", "#66300f", "#4a2412", "#2b2e33", "#14304c", "#17456f", "#1d5c94"),
+         "#8a3d14", "#66300f", "#4a2412", "#2b2e33", "#14304c", "#17456f", "#1d5c94", "#17361f"),
         strict=True,
     )
 )  # fmt: skip

@@ -250,7 +250,13 @@ def latex(table: Table) -> str:
     text = frame.to_latex(index=False, escape=False, column_format=form)
     # Without {} it would be an argument of the line before.
     text = re.sub(r"(?m)^(?=[\[*])", "{}", text)
-    return f"% {' '.join(table.label.split())}\n{text}"
+    values = (v for row in (*table.rows, *table.foot) for v in row if isinstance(v, Value))
+    verdicts = {value.verdict for value in values}
+    legend = (
+        f"% {latex_text(look.text)}: {look.words}" for v, look in LOOKS.items() if v in verdicts
+    )
+    label = f"% {' '.join(table.label.split())}; packages booktabs and amssymb"
+    return "\n".join([label, *legend, text])
 
 
 def latex_text(text: str) -> str:

@@ -223,12 +223,13 @@ class Evidence:
             words("source", spec.paper),
             words("table", measures, spec),
             *self._pictures(),
+            *([words("cells", compared.tolerance)] if compared.tolerance else []),
             *tables.parts(self.experiment, self.cells_and_averages),
         ]
         if compared.tolerance:
             legend: list[Block] = [
                 words("verdicts", compared, spec),
-                [words("within", tolerance) for tolerance in compared.tolerance],
+                [words("tolerance", tolerance) for tolerance in compared.tolerance],
             ]
             blocks.append(Section("Verdicts", legend, folded=True))
         blocks += self._sections()

@@ -15,7 +15,7 @@ import pandas as pd
 from transferbench.evidence import figures
 from transferbench.evidence.figures import Mark, draw_points
 from transferbench.evidence.frame import Cell
-from transferbench.evidence.verdict import LOOKS
+from transferbench.evidence.verdict import DIFFERENT, LOOKS
 from transferbench.experiments.experiment import Experiment
 from transferbench.measures import LOWER_IS_BETTER, TITLES, significant
 
@@ -42,10 +42,8 @@ MARKS = {
 ADDED, FRONT = Mark(figures.COLOURS[2], "s"), Mark(figures.COLOURS[1], "*")
 OTHER = Mark(figures.COLOURS[-1])
 PRINTED = Mark(figures.PAPER, "s")
-#: Differences in points from which a cell of a heat map has the next colour, in either direction.
-STEPS = (1, 3, 10)
-#: Colours of a heat map, from much worse to much better.
-TINTS = figures.TINTS
+#: Differences in points from which a number that differs has a darker colour, in either direction.
+STEPS = (3, 10)
 #: Columns of `compared`.
 COLUMNS = [
     "experiment", "row", "column", "measure", "printed", "ours", "difference", "tolerance",
@@ -91,10 +89,12 @@ def signed(experiment: Experiment, difference: float) -> str:
     return text if round(difference, digits) else text[1:]
 
 
-def tint(points: float) -> str:
-    """Return the colour of a difference in points."""
-    level = sum(abs(points) >= step for step in STEPS)
-    return TINTS[len(STEPS) + (level if points > 0 else -level)]
+def tint(verdict: str, points: float) -> str:
+    """Return the colour of a verdict; of numbers that differ, by the difference in points."""
+    if verdict in ("same", "within"):
+        return figures.SAME
+    level = 1 + sum(abs(points) >= step for step in STEPS) if verdict in DIFFERENT else 0
+    return figures.TINTS[len(figures.TINTS) // 2 + (level if points > 0 else -level)]
 
 
 def limits(frame: pd.DataFrame) -> tuple[float, float]:
@@ -190,7 +190,7 @@ def _heat_map(experiment: Experiment, frame: pd.DataFrame) -> Drawing:
         x, y = columns.index(line.column), rows.index(line.row)
         text = signed(experiment, line.difference)
         box = Rectangle(
-            (x - 0.48, y - 0.46), 0.96, 0.92, color=tint(line.points), linewidth=0,
+            (x - 0.48, y - 0.46), 0.96, 0.92, color=tint(line.verdict, line.points), linewidth=0,
             gid=figures.titles([line.title]),
         )  # fmt: skip
         ax.add_patch(box)

@@ -44,12 +44,12 @@ def answer(known: Mapping[str, Evidence]) -> list[Block]:
     lines = totals.frame(papers)
     if lines.empty:
         return []
-    of_kinds = {one.label: one for one in totals.by_kind(lines)}
-    own, *_, simple = of_kinds.values()
+    kinds = totals.by_kind(lines)
+    own, *_, simple = kinds
     *_, together = (one for one in totals.by_paper(lines) if ":" not in one.label)
     tolerances = [100 / e.experiment.spec.scale_max * cell.tolerance
                   for of in papers.values() for e in of for cell in e.compared_cells]  # fmt: skip
-    rows = [[name, *map(str, one.counts)] for name, one in of_kinds.items()]
+    rows = [[one.label, *map(str, one.counts)] for one in kinds]
     of_papers: list[TableRow] = []
     every = [e for evidences in papers.values() for e in evidences]
     for one in totals.by_paper(lines)[: len(papers) + 1]:
@@ -63,7 +63,7 @@ def answer(known: Mapping[str, Evidence]) -> list[Block]:
     return [
         words("answer", own.counts, simple.counts),
         Table("How far the papers reproduce", ["numbers of", *DECIDED], rows),
-        words("standard", together.leads, *ends),
+        words("standard", together.leads, *ends, together, sum(o.counts[0] for o in kinds)),
         Table("The answer by paper", heads, of_papers[:-1], of_papers[-1:]),
     ]
 
@@ -89,6 +89,8 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
     twice: list[Block] = [
         words("twice"),
         Table("Every printed number", ["numbers of", *DECIDED], rows),
+        words("by_method"),
+        [_methods(one) for one in of_kinds],
     ]
     robust, as_read = _robustness(written, WRITTEN), _robustness(read, READ)
     as_read_heads = (*DECIDED[1:], f"by the rule: {ROBUSTNESS[0]}", *ROBUSTNESS[1:])
@@ -119,6 +121,15 @@ ROBUSTNESS = (
     "without circular cells (by chance, p)", "median difference, points", "rank correlation",
     "its method leads: in print", "here", "within a tolerance",
 )  # fmt: skip
+
+
+def _methods(one: Totals) -> str:
+    """Return the methods of a kind, each with the numbers that are the same of those compared."""
+    same = one.compared["verdict"].eq("same").groupby(one.compared["column"], sort=False)
+    return f"{one.label}: " + ", ".join(
+        f"{method} {n} of {compared}"
+        for method, n, compared in zip(same.groups, same.sum(), same.size(), strict=True)
+    )
 
 
 def _counts(one: Totals) -> TableRow:
@@ -201,7 +212,7 @@ def texts(results: Path, known: Mapping[str, Evidence]) -> dict[str, str]:
     if not every:
         return {}
     links = {"What the digits of the printed numbers say": "audit.md"}
-    parts = [*every, Section("Experiments", [_experiments(known)])]
+    parts = [*every, Section("Experiments", [words("signs"), _experiments(known)])]
     files = {"README.md": markdown(Page("Results", "how far the papers reproduce", parts, links))}
     readme = results.parent / "README.md"
     if readme.is_file() and MARK in (text := readme.read_text(encoding="utf-8")):

@@ -160,7 +160,8 @@ def points_table(
         elif len(spec.columns) > 1:
             row = f"{cell.row}, {cell.column}"
         values[row, column] = value(experiment, cell)
-        if cell.row in levels and not figure.rows:
+        of_level = figure.levels and figure.levels.column == cell.column
+        if cell.row in levels and not figure.rows and (of_level or len(spec.columns) == 1):
             published[row, "published"] = Value(spec.value_unit.text(levels[cell.row]))
     return _grid(f"{spec.title}: values", values | published)
 

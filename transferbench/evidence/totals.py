@@ -26,7 +26,7 @@ NAMES = {"gtl": "GTL", "dtl": "DTL", "mrtl": "MRTL", "mtc": "LNKMTC, LSKMTC", "h
 #: The two ways to compare a number, and all papers together.
 WRITTEN, READ, ALL = "written", "read", "all"
 #: Outcomes of claims, and what tables call their number.
-CLAIMS = {"holds": "claims that hold", "fails": "that fail", "open": "that are open"}
+CLAIMS = {"holds": "claims that hold", "fails": "claims that fail", "open": "open claims"}
 #: Columns of `frame`.
 COLUMNS = [
     "paper", "experiment", "row", "column", "kind", "measure", "again", "apart", "number", "way",
