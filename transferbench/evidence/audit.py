@@ -83,6 +83,8 @@ class Finding:
     p: float = math.nan
     #: Columns of other tables with the same values.
     like: tuple[str, ...] = ()
+    #: How many of the denied values are possible by a half.
+    halves: int = 0
 
 
 @dataclass(frozen=True)
@@ -253,7 +255,8 @@ def _judge_column(
     if all(cell.verdict == "any value is possible" for cell in checked):
         source += ": any value is possible"
     documents = {label(cell): cell.documents for cell in checked if cell.documents}
-    return Finding(name, status, rows, source, documents, denied, p, like)
+    halves = sum(cell.verdict == "possible by a half" for cell in checked) if strict else 0
+    return Finding(name, status, rows, source, documents, denied, p, like, halves)
 
 
 def _equal(cells: Iterable[PrintedCell], others: Iterable[PrintedCell]) -> bool:
@@ -343,6 +346,7 @@ def findings_table(name: str, findings: Iterable[Finding]) -> Table:
         status: str = finding.status
         if status == "impossible":
             status = f"{len(finding.denied)} of {len(finding.rows)} impossible"
+            status += f", {finding.halves} of them by a half" if finding.halves else ""
         elif finding.denied:
             status += f", but for {counted(len(finding.denied), 'value')}"
         cells = [f"{len(finding.rows)}", status, finding.source, documents, p]

@@ -1,7 +1,7 @@
 """Judge the claims of the papers by our runs: they hold, fail or are open.
 
-The tests (see `stats`) are fixed by the kind of predicate, before anything is run. A claim on every
-row holds if the test of every row is significant; it fails if one row shows the contrary. A claim
+The tests (see `stats`) are fixed by the kind of predicate, not by the data. A claim on every row
+holds if the test of every row is significant; it fails if one row shows the contrary. A claim
 on some row holds if one row's test is significant; it fails if every row shows the contrary. A
 claim on most rows holds if the tests of more than half of the rows are significant. A claim on
 their average holds if the test of the mean is significant. If the rows have units, both are tested

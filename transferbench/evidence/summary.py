@@ -49,20 +49,26 @@ def answer(known: Mapping[str, Evidence]) -> list[Block]:
     *_, together = (one for one in totals.by_paper(lines) if ":" not in one.label)
     tolerances = [100 / e.experiment.spec.scale_max * cell.tolerance
                   for of in papers.values() for e in of for cell in e.compared_cells]  # fmt: skip
-    rows = [[one.label, *map(str, one.counts)] for one in kinds]
+    rows: list[TableRow] = [
+        [one.label, *map(str, one.counts), Value(one.confirmed)] for one in kinds
+    ]
     of_papers: list[TableRow] = []
     every = [e for evidences in papers.values() for e in evidences]
     for one in totals.by_paper(lines)[: len(papers) + 1]:
         printed, here, _, n = one.leads
+        same_of = [
+            f"{o.count('same')} of {len(o.compared)}" * bool(len(o.compared))
+            for o in totals.by_kind(one.lines)
+        ]
         of_claims = [totals.outcomes(papers.get(one.label, every), o) for o in totals.CLAIMS]
-        counts = [*one.counts[:2], Value(f"{printed} of {n}"), Value(f"{here} of {n}"), *of_claims]
-        of_papers.append([one.label, *(c if isinstance(c, Value) else f"{c}" for c in counts)])
-    heads = ["paper", "compared", "same", "its method leads in print", "here",
-             *totals.CLAIMS.values()]  # fmt: skip
+        texts = [*same_of, f"{printed} of {n}", f"{here} of {n}"]
+        of_papers.append([one.label, *map(Value, texts), *map(str, of_claims)])
+    heads = ["paper: the same of", *("own", "variants", "rivals", "simple"),
+             "own method leads in print", "here", *totals.CLAIMS.values()]  # fmt: skip
     ends = (f"{end:g}" for end in (min(tolerances), max(tolerances)))
     return [
         words("answer", own.counts, simple.counts),
-        Table("How far the papers reproduce", ["numbers of", *DECIDED], rows),
+        Table("How far the papers reproduce", ["numbers of", *DECIDED, "same, not circular"], rows),
         words("standard", together.leads, *ends, together, sum(o.counts[0] for o in kinds)),
         Table("The answer by paper", heads, of_papers[:-1], of_papers[-1:]),
     ]

@@ -24,7 +24,8 @@ MAX_COLUMNS = 11
 CSV_COLUMNS = {
     "row": "row", "column": "column", "mean": "ours", "std": "std", "runs": "runs",
     "planned": "planned", "published": "published", "published_std": "published_std",
-    "difference": "difference", "se": "se", "margin": "margin", "tolerance": "tolerance",
+    "difference": "difference", "error": "error", "published_error": "published_error",
+    "published_dof": "published_dof", "se": "se", "margin": "margin", "tolerance": "tolerance",
     "verdict": "verdict", "can_be_same": "can_be_same", "reason": "reason",
     "setting": "chosen",
 }  # fmt: skip

@@ -152,6 +152,17 @@ class Totals:
         """The lines whose printed error alone exceeds the tolerance."""
         return self.lines[[cell.can_be_same is False for cell in self.lines["cell"]]]
 
+    @property
+    def without_error(self) -> int:
+        """The number of compared lines where neither number has a known error."""
+        return sum(cell.margin == 0 for cell in self.compared["cell"])
+
+    @property
+    def confirmed(self) -> str:
+        """How many that are not circular are the same, of how many."""
+        rest = Totals(self.label, self.lines[~self.lines["circular"]])
+        return f"{rest.count('same')} of {len(rest.compared)}"
+
     def same_at(self, factor: float) -> int:
         """Return the number that is the same at a multiple of the tolerance."""
         cells = (replace(c, tolerance=factor * c.tolerance) for c in self.compared["cell"])
