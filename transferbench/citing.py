@@ -50,8 +50,8 @@ def bibtex(name: str, results: Path) -> str:
 def bibtex_of_number(experiment: Experiment, cell: Cell) -> str:
     """Return the entry of a number of ours, then those of its paper, its data and transferbench."""
     facts = describe_cell(experiment, cell)
-    if not cell.runs:
-        raise UserError(f"there is no number of ours to cite: {cell.reason}.")
+    if cell.reason or not cell.runs:
+        raise UserError(f"there is no finished number to cite: {cell.reason}.")
     is_own = experiment.name in experiments.names()
     author = "The transferbench developers" if is_own else experiment.spec.paper.authors
     page = "figure.md" if experiment.spec.figure else "table.md"

@@ -241,7 +241,9 @@ def test_a_cell_opens_and_closes(look, small):
 
 def shown(page) -> set[str]:
     return set(
-        page.locator("li[data-paper]:visible").evaluate_all("(all) => all.map((one) => one.id)")
+        page.locator("li[data-paper]:visible").evaluate_all(
+            "(all) => all.map((one) => one.id.slice(3))"
+        )
     )
 
 
@@ -283,7 +285,7 @@ def test_badges_of_an_experiment_add_up_to_its_published_cells(results, pages):
         for row, values in spec.published.items() if not spec.figure else ():
             kept = [name for name in values if not spec.columns[name].reading_of]
             printed += 0 if spec.rows[row].reading_of or spec.control_of else len(kept)
-        entry = LexborHTMLParser(pages["index.html"]).css_first(f"#{path.parent.name}")
+        entry = LexborHTMLParser(pages["index.html"]).css_first(f'[id="of/{path.parent.name}"]')
         badges = [
             node.text(deep=True) for node in entry.css(".badge") if "claim" not in node.text()
         ]

@@ -51,6 +51,7 @@ VARIANTS = f"""\
 """
 REPEATS = "repeats: 3"
 NMF = "    params: {max_iter: 5}"
+CHOSEN = "    grid: {max_iter: [5, 6]}\n    choose: [accuracy, f1]\n"
 FIGURE = "figure:\n  label: C\n  params: [C]\n  values: [1.0]\n"
 LEVELS = "  levels: {experiment: gtl-table3, column: LG}\n"
 
@@ -100,6 +101,10 @@ LEVELS = "  levels: {experiment: gtl-table3, column: LG}\n"
         (TABLE, "sci\n", "sci\n    reading_of: one\n  three: {task: gtl/a, reading_of: two}\n", 11,
          "unknown row that is no reading 'two'. Known: one."),
         (TABLE, NMF, "    reading_of: NMF", 18, "unknown column that is no reading 'NMF'"),
+        (TABLE, "  two:", "  average of x:", 8, "expected another name; a row of averages"),
+        (TABLE, NMF, f"{CHOSEN}  NMF (f1):\n    model: svm", 20, "that of a setting of NMF"),
+        (TABLE, NMF, "    control: true\n    kind: own", 16, "expected no kind"),
+        (TABLE, NMF, "    kind: rival\nproposed: [NMF]", 19, "NMF has another kind"),
         (TABLE, REPEATS, f"{REPEATS}\nregret:\n  combined: [LQ]", 6, "unknown column 'LQ'"),
         (TABLE, REPEATS, f"{REPEATS}\nproposed:\n- LG\n- LQ", 7, "unknown column 'LQ'"),
         (TABLE, REPEATS, f"{REPEATS}\ndeclared: [LQ]", 5, "unknown column 'LQ'"),

@@ -48,7 +48,8 @@ def command(names: tuple[str, ...], cells: bool, explain: bool, as_json: bool) -
             form = "expected an experiment, or a table named .csv or .tsv"
             raise UserError(f"{name}: {form}; rename the file, or copy it to one.")
     audits = audit.audits(asked) if asked or not files else {}
-    audits |= {name: audit.audit(read_printed(Path(name))) for name in files}
+    read = {name: read_printed(Path(name)) for name in files}
+    audits |= {name: audit.audit(table) for name, table in read.items()}
     audits = {name: audits[name] for name in names or audits}
     if as_json:
         echo_json({
@@ -60,7 +61,8 @@ def command(names: tuple[str, ...], cells: bool, explain: bool, as_json: bool) -
     for name, each in audits.items():
         tables = audit.tables(name, each, cells=cells or name in files)
         if tables or name in names:
-            echo(f"{name}:" if tables else f"{name}: no printed shares of documents")
+            unit = f" values are read as {read[name].unit}" if name in read else ""
+            echo(f"{name}:{unit}" if tables else f"{name}: no printed shares of documents")
         for table in tables.values():
             echo_table(table.texts())
             echo()

@@ -346,7 +346,7 @@ def listed_sentence(cells: Sequence[Cell], *, named: bool) -> str:
         if named
         else "Second readings and controls are left out; name a row or a column to see them."
     )
-    return f"{len(cells)} printed numbers: {'; '.join(parts)}. {readings}"
+    return f"{counted(len(cells), 'printed number')}: {'; '.join(parts)}. {readings}"
 
 
 def digits_of(experiment: Experiment) -> int:
@@ -380,7 +380,8 @@ def first_sentences(
     """Return in a few sentences how a number compares with the published one, and why."""
     spec = experiment.spec
     if cell.reason:
-        return f"There is no number of ours ({cell.reason.rstrip('.')})."
+        what = "verdict" if cell.runs else "number of ours"
+        return f"There is no {what} ({cell.reason.rstrip('.')})."
     if math.isnan(cell.published):
         return "The paper prints no number here."
     row, column = place = printed_cell(experiment, cell)

@@ -182,6 +182,8 @@ def name_lines(ax: Axes) -> None:
 
 def _lines(experiment: Experiment, figure: Figure, ax: Axes, panel: pd.DataFrame) -> None:
     """Draw a line, or a level line, for each column."""
+    from matplotlib.ticker import LogFormatter
+
     unit = experiment.spec.value_unit
     sign = "" if figure.objective else unit.sign
     for i, column in enumerate(experiment.spec.columns):
@@ -212,6 +214,9 @@ def _lines(experiment: Experiment, figure: Figure, ax: Axes, panel: pd.DataFrame
         ax.fill_between(x, mean - std, mean + std, alpha=0.15, linewidth=0, color=look.colour)
     if figure.objective or (figure.rows and figure.log):
         ax.set_yscale("log")
+        # Those of a logarithmic axis are mathematics, as which no text is read here.
+        ax.yaxis.set_major_formatter(LogFormatter())
+        ax.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))
 
 
 def mark(i: int) -> Mark:
@@ -275,6 +280,7 @@ def style(name: str) -> Iterator[None]:
     inked = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
     settings: dict[Any, Any] = dict.fromkeys(inked, INK) | {
         "svg.hashsalt": name,
+        "text.parse_math": False,  # a label may have dollar signs
         "svg.fonttype": "none",  # text, not outlines: smaller, and searchable
         "font.sans-serif": ["DejaVu Sans"],
         "font.size": 9,

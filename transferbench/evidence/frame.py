@@ -302,7 +302,10 @@ def _cell(
     lost.sort(key=lambda record: record.status != "unavailable")
     reason = f"{lost[0].status}: {lost[0].reason}" if lost else ""
     if not lost and (not finite or len(values) < planned):
-        reason = f"{len(values)} of {planned} runs"
+        is_missing = values and not finite
+        reason = "a run has no such value" if is_missing else f"{len(values)} of {planned} runs"
+    # A cost varies from run to run, so a single one shows no error.
+    is_one_cost = experiment.metric(row) in COSTS and len(values) == 1
     std = stdev(values) if finite and len(values) > 1 else math.nan
     return Cell(
         row=row,
@@ -317,7 +320,7 @@ def _cell(
         published=published,
         published_std=math.nan if published_std is None else published_std,
         tolerance=math.nan if experiment.spec.figure else experiment.tolerance(row),
-        error=standard_error(by_seed),
+        error=math.nan if is_one_cost else standard_error(by_seed),
         published_error=published_error,
         published_dof=published_dof,
         reason=reason,

@@ -24,7 +24,8 @@ GREEK = (
 #: What LaTeX writes for a sign, by its code; commands such as \blacktriangle are of amssymb.
 LATEX = str.maketrans(
     {
-        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+        **{sign: f"\\{sign}" for sign in "&%$#_"},
+        "{": r"\textbraceleft{}", "}": r"\textbraceright{}",
         **{sign: f"${sign}$" for sign in "<>|"},
         **{word[0]: f"$\\{word[1:]}$" for word in GREEK.split()},
         **{sign: f"$_{i}$" for i, sign in enumerate("₀₁₂₃₄₅₆₇₈₉")},

@@ -85,6 +85,11 @@ class PrintedTable(NamedTuple):
     cells: list[PrintedCell]
     averages: list[PrintedAverage]
 
+    @property
+    def unit(self) -> str:
+        """How the values are printed."""
+        return "per cent" if any(cell.value.shift for cell in self.cells) else "fractions"
+
 
 def read_printed(path: Path) -> PrintedTable:
     """Return a user's table."""

@@ -80,7 +80,10 @@ def to_csv(experiment: Experiment, cells_and_averages: Sequence[Cell]) -> pd.Dat
     rows = [[getattr(cell, name) for name in CSV_COLUMNS] for cell in cells_and_averages]
     table, of_column = pd.DataFrame(rows, columns=list(CSV_COLUMNS.values())), roles(experiment)
     is_row = table["row"].isin(experiment.spec.rows)
-    table.insert(2, "role", table["column"].map(of_column).where(is_row, "average"))
+    role = table["column"].map(of_column).where(is_row, "average")
+    readings = [name for name, row in experiment.spec.rows.items() if row.reading_of]
+    is_reading = table["row"].isin(readings) & (role == "published")
+    table.insert(2, "role", role.mask(is_reading, "reading"))
     return table
 
 
@@ -155,7 +158,7 @@ def points_table(
         cells = list({(cell.row, cell.column): cell for cell in cells}.values())
     values, published = {}, {}
     for cell in sorted(cells, key=lambda cell: (math.isnan(cell.x), cell.x)):  # without x last
-        row, column = cell.row, "any x" if math.isnan(cell.x) else f"{cell.x:g}"
+        row, column = cell.row, "any x" if math.isnan(cell.x) else f"{cell.x:.15g}"
         if figure.rows:
             column = cell.column
         elif len(spec.columns) > 1:

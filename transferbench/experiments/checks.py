@@ -47,6 +47,7 @@ def mistakes(spec: Schema) -> Iterator[Mistake]:
     yield from _runs(spec, ["all"] if families <= {"multilabel"} else [])
     if spec.figure:
         yield from _figure(spec, spec.figure)
+    yield from _labels(spec)
     yield from _published(spec)
     yield from _readings(spec)
     if spec.units == "group" and not all(row.group for row in spec.rows.values()):
@@ -185,6 +186,18 @@ def _figure(spec: Schema, figure: Figure) -> Iterator[Mistake]:
         yield from found
 
 
+def _labels(spec: Schema) -> Iterator[Mistake]:
+    """Yield labels that the table makes itself: those of averages and of chosen settings."""
+    for row in spec.rows:
+        if row.split(" ")[0] == "average":
+            yield ("rows", row), "expected another name; a row of averages has this one."
+    made = {f"{name} ({by})": name for name, column in spec.columns.items()
+            for by in ("label-free", *column.choose[1:])}  # fmt: skip
+    for label in spec.columns.keys() & made.keys():
+        which = f"expected another name; it is that of a setting of {made[label]}"
+        yield ("columns", label), f"{which} that is chosen in another way."
+
+
 def _published(spec: Schema) -> Iterator[Mistake]:
     """Yield what is wrong in the published values and their tolerances."""
     if not spec.figure and bool(spec.published) != bool(spec.tolerance):
@@ -194,6 +207,10 @@ def _published(spec: Schema) -> Iterator[Mistake]:
     if spec.control_of and spec.published:
         yield ("published",), "expected control_of or published, not both."
     named = [row for tolerance in spec.tolerance for row in tolerance.rows or spec.published]
+    for label, control in spec.columns.items():
+        is_printed = any(label in row for row in spec.published.values())
+        if control.control and (control.kind or is_printed):
+            yield ("columns", label), "expected no kind and no published value of a control."
     for row, values in spec.published.items():
         if spec.tolerance and named.count(row) != 1:
             yield ("tolerance",), f"expected one tolerance for {row}."

@@ -630,6 +630,8 @@ class Schema(StrictModel):
         """Give the columns of this deprecated key the kind `own`, and return all of that kind."""
         columns: dict[str, Column] = info.data.get("columns", {})
         for name in columns.keys() & proposed:
+            if columns[name].kind not in (None, "own"):
+                raise ValueError(f"{name} has another kind; leave out the key proposed")
             columns[name] = columns[name].model_copy(update={"kind": "own"})
         own = [name for name, column in columns.items() if column.kind == "own"]
         return (*proposed, *(name for name in own if name not in proposed))
@@ -657,12 +659,12 @@ class Schema(StrictModel):
 
     @property
     def without_deviation(self) -> list[str]:
-        """The columns with a printed value without a deviation."""
+        """The columns that have printed values, and none with a deviation."""
         printed = self.published.values()
         return [
             name
             for name in self.printed_columns
-            if any(name in row and not isinstance(row[name], tuple) for row in printed)
+            if not any(isinstance(row.get(name), tuple) for row in printed)
         ]
 
     @property

@@ -108,7 +108,7 @@ function filterBy(filter) {
   let first = null;
 
   function matches(entry, { paper, method, verdict }, words) {
-    const facts = data[entry.id];
+    const facts = data[entry.id.slice(3)];
     if (paper && entry.dataset.paper !== paper) return false;
     if (method && !facts.models.includes(method)) return false;
     const isJudged = ([name, word]) => (!method || name === method) && word === verdict;
@@ -124,7 +124,7 @@ function filterBy(filter) {
     for (const one of document.querySelectorAll("[data-of]")) {
       const outcome = one.querySelector("[data-sort]")?.dataset.sort;
       const other = outcome && outcomes.includes(by.verdict) && outcome !== by.verdict;
-      one.hidden = document.getElementById(one.dataset.of).hidden || Boolean(other);
+      one.hidden = document.getElementById(`of/${one.dataset.of}`).hidden || Boolean(other);
     }
     for (const group of document.querySelectorAll(".group")) {
       group.hidden = !group.querySelector("[data-paper]:not([hidden]), [data-of]:not([hidden])");
