@@ -14,7 +14,7 @@ from transferbench import experiments
 from transferbench.evidence import statistics, summary, totals
 from transferbench.evidence.chance import Chance, Place
 from transferbench.evidence.frame import Cell
-from transferbench.evidence.page import Section
+from transferbench.evidence.page import Section, Value
 from transferbench.evidence.pages import Evidence
 from transferbench.evidence.totals import READ, WRITTEN, Totals
 
@@ -162,18 +162,19 @@ def test_the_totals_of_every_page_add_up(known):
 @pytest.mark.slow
 def test_the_pages_show_these_totals(known):
     frame = totals.frame(totals.of_papers(known))
-    first, kinds, standard, papers = summary.answer(known)
+    first, kinds, standard, papers, values = summary.answer(known)
     own, *_, simple = (one.counts for one in totals.by_kind(frame))
     for n, same, *_ in (own, simple):
         assert f"f {n} " in first
         assert f" {same} are the same" in first
     assert [row[1:] for row in kinds.rows] == [
-        [str(n) for n in one.counts] for one in totals.by_kind(frame)
+        [*map(str, one.counts), Value(one.confirmed)] for one in totals.by_kind(frame)
     ]
     *_, together, _ = totals.by_paper(frame)
-    assert f"lead {together.leads[0]} of {together.leads[3]} rows in print" in standard
+    assert f"of {together.leads[3]} rows for which we have values" in standard
+    assert f"lead {together.leads[0]} in print and {together.leads[1]} here" in standard
     every = summary.blocks(known)
-    assert every[:4] == [first, kinds, standard, papers]
+    assert every[:5] == [first, kinds, standard, papers, values]
     (counts,) = (b.blocks[1] for b in every if isinstance(b, Section) and b.title == "Counts")
     assert [*map(str, together.counts)] == list(counts.foot[0][3:7])
 

@@ -69,8 +69,9 @@ def answer(known: Mapping[str, Evidence]) -> list[Block]:
     return [
         words("answer", own.counts, simple.counts),
         Table("How far the papers reproduce", ["numbers of", *DECIDED, "same, not circular"], rows),
-        words("standard", together.leads, *ends, together, sum(o.counts[0] for o in kinds)),
+        words("standard", together.leads, *ends),
         Table("The answer by paper", heads, of_papers[:-1], of_papers[-1:]),
+        words("values", together, sum(one.counts[0] for one in kinds)),
     ]
 
 
