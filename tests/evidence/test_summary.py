@@ -162,7 +162,7 @@ def test_the_totals_of_every_page_add_up(known):
 @pytest.mark.slow
 def test_the_pages_show_these_totals(known):
     frame = totals.frame(totals.of_papers(known))
-    first, kinds, standard, papers, values = summary.answer(known)
+    first, standard, kinds, papers, values = summary.answer(known)
     own, *_, simple = (one.counts for one in totals.by_kind(frame))
     for n, same, *_ in (own, simple):
         assert f"f {n} " in first
@@ -174,7 +174,7 @@ def test_the_pages_show_these_totals(known):
     assert f"of {together.leads[3]} rows for which we have values" in standard
     assert f"lead {together.leads[0]} in print and {together.leads[1]} here" in standard
     every = summary.blocks(known)
-    assert every[:5] == [first, kinds, standard, papers, values]
+    assert every[:5] == [first, standard, kinds, papers, values]
     (counts,) = (b.blocks[1] for b in every if isinstance(b, Section) and b.title == "Counts")
     assert [*map(str, together.counts)] == list(counts.foot[0][3:7])
 

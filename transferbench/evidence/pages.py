@@ -233,7 +233,7 @@ class Evidence:
             ]
             blocks.append(Section("Verdicts", legend, folded=True))
         blocks += self._sections()
-        return Page(self.experiment.name, spec.title, blocks, {"All numbers": "table.csv"})
+        return Page(self.experiment.name, spec.title, blocks, self._links("All numbers", "table"))
 
     def _pictures(self) -> list[Block]:
         """Return the pictures of ours beside the printed numbers, if there are any."""
@@ -262,7 +262,11 @@ class Evidence:
             table = Table("Exponents of growth", ["method", "all", "last two"], rows)
             blocks += [words("growth", figure), table]
         blocks += self._sections()
-        return Page(self.experiment.name, spec.title, blocks, {"All points": "figure.csv"})
+        return Page(self.experiment.name, spec.title, blocks, self._links("All points", "figure"))
+
+    def _links(self, text: str, name: str) -> dict[str, str]:
+        claims_page = {"Claims": "claims.md"} if self.results else {}
+        return {text: f"{name}.csv"} | claims_page
 
     def _sections(self) -> list[Section]:
         """Return the notes of a page."""

@@ -63,13 +63,13 @@ def answer(known: Mapping[str, Evidence]) -> list[Block]:
         of_claims = [totals.outcomes(papers.get(one.label, every), o) for o in totals.CLAIMS]
         texts = [*same_of, f"{printed} of {n}", f"{here} of {n}"]
         of_papers.append([one.label, *map(Value, texts), *map(str, of_claims)])
-    heads = ["paper: the same of", *("own", "variants", "rivals", "simple"),
+    heads = ["the same, by paper", *("own", "variants", "rivals", "simple"),
              "own method leads in print", "here", *totals.CLAIMS.values()]  # fmt: skip
     ends = (f"{end:g}" for end in (min(tolerances), max(tolerances)))
     return [
         words("answer", own.counts, simple.counts),
-        Table("How far the papers reproduce", ["numbers of", *DECIDED, "same, not circular"], rows),
         words("standard", together.leads, *ends),
+        Table("How far the papers reproduce", ["numbers of", *DECIDED, "same, not circular"], rows),
         Table("The answer by paper", heads, of_papers[:-1], of_papers[-1:]),
         words("values", together, sum(one.counts[0] for one in kinds)),
     ]
