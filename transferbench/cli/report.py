@@ -41,10 +41,10 @@ def command(
     results = settings.results if have_run(settings) else settings.committed
     if repeats and not names:
         raise UserError("--repeats is for named experiments; name them, or leave out --repeats.")
-    if results != settings.results and not names:
-        say(f"{settings.results} has no results; these are the committed ones", err=True)
     named = {name: locate(settings, name, repeats).with_runs(folder_name(name)) for name in names}
     paths, errors = report.write(results, folder, named, _watched)
+    if results != settings.results and not names:
+        say(f"{settings.results} has no results; these are the committed ones", err=True)
     for path in paths if names else paths[:1]:
         echo(path)
     if errors:
