@@ -148,7 +148,7 @@ def test_the_totals_of_every_page_add_up(known):
     judged = once[once["verdict"] != "unavailable"]
     assert sum(len(one.compared) for one in of_kinds) == len(judged)
     for way in (WRITTEN, READ):
-        *papers, together, apart = totals.by_paper(frame, way)
+        papers, together, (apart,) = totals.by_paper(frame, way)
         assert together.counts == [sum(n) for n in zip(*(p.counts for p in papers), strict=True)]
         for one in (*papers, together, apart):
             compared, *decided = one.counts
@@ -162,7 +162,7 @@ def test_the_totals_of_every_page_add_up(known):
 @pytest.mark.slow
 def test_the_pages_show_these_totals(known):
     frame = totals.frame(totals.of_papers(known))
-    first, standard, kinds, papers, values = summary.answer(known)
+    first, standard, kinds, papers, values = summary.answer(totals.of_papers(known), frame)
     own, *_, simple = (one.counts for one in totals.by_kind(frame))
     for n, same, *_ in (own, simple):
         assert f"f {n} " in first
@@ -170,13 +170,24 @@ def test_the_pages_show_these_totals(known):
     assert [row[1:] for row in kinds.rows] == [
         [*map(str, one.counts), Value(one.confirmed)] for one in totals.by_kind(frame)
     ]
-    *_, together, _ = totals.by_paper(frame)
+    together = totals.by_paper(frame).together
     assert f"of {together.leads[3]} rows for which we have values" in standard
     assert f"lead {together.leads[0]} in print and {together.leads[1]} here" in standard
     every = summary.blocks(known)
     assert every[:5] == [first, standard, kinds, papers, values]
     (counts,) = (b.blocks[1] for b in every if isinstance(b, Section) and b.title == "Counts")
     assert [*map(str, together.counts)] == list(counts.foot[0][3:7])
+
+
+@pytest.mark.slow
+def test_tables_on_other_data_alone_have_counts_and_no_answer(known):
+    name = next(name for name, each in known.items() if each.experiment.spec.data_differ)
+    papers = totals.of_papers({name: known[name]})
+    assert summary.answer(papers, totals.frame(papers)) == []
+    counts, *_ = summary.blocks({name: known[name]})
+    table = counts.blocks[1]
+    assert not table.rows
+    assert [row[0] for row in table.foot] == ["all", "LNKMTC, LSKMTC: data differ"]
 
 
 def test_a_task_that_was_never_built_has_no_statistics():

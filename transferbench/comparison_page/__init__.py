@@ -339,9 +339,9 @@ def topic_blocks(
 
     def row(topic: Topic) -> list[str]:
         shares = sorted(zip(names, topic.classes, strict=True), key=lambda named: -named[1])
-        largest = [f"{name} {_percent(share)}" for name, share in shares[:3] if share >= 0.005]
+        shown = [f"{name} {_percent(share)}" for name, share in shares if share >= 0.005]
         return [
-            topic.name, _percent(topic.share), ", ".join(largest), ", ".join(topic.words),
+            topic.name, _percent(topic.share), ", ".join(shown), ", ".join(topic.words),
             coherence_text(topic.coherence),
         ]  # fmt: skip
 

@@ -61,7 +61,7 @@ _TITLES = "titles:"
 
 
 class Mark(NamedTuple):
-    """How points look."""
+    """Style of points."""
 
     colour: str
     marker: str = "o"

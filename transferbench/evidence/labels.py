@@ -47,7 +47,7 @@ def summary(experiment: Experiment, cells: Sequence[Cell]) -> pd.DataFrame:
         for right, m, rest in frame[["held_out_right", "labels", "scored"]].itertuples(index=False)
     ]
     low, high = 100 * np.array(intervals).reshape(-1, 2).T
-    accuracy = frame["value"] * (100 / experiment.spec.scale_max)
+    accuracy = frame["value"] * experiment.spec.to_percent
     expected = 100 * frame["held_out_right"] / frame["labels"]
     covered = ((low <= accuracy) & (accuracy <= high)).where(expected.notna())
     frame = frame.assign(accuracy=accuracy, expected=expected, covered=covered.astype(float))

@@ -60,7 +60,7 @@ def compared(experiment: Experiment, cells: Iterable[Cell]) -> pd.DataFrame:
     for cell in cells:
         if cell.verdict not in MARKS:
             continue
-        points = 100 / spec.scale_max * cell.difference
+        points = spec.to_percent * cell.difference
         points *= -1 if cell.metric in LOWER_IS_BETTER else 1
         title = (
             f"{experiment.name}: {cell.column}, {cell.row}: "
@@ -77,7 +77,7 @@ def compared(experiment: Experiment, cells: Iterable[Cell]) -> pd.DataFrame:
 
 def as_percent(experiment: Experiment, frame: pd.DataFrame) -> pd.DataFrame:
     """Return `compared` with values in per cent, so that tables of one paper have one scale."""
-    factor = 100 / experiment.spec.scale_max
+    factor = experiment.spec.to_percent
     values = ["printed", "ours", "difference", "tolerance"]
     return frame.assign(**{name: factor * frame[name] for name in values})
 

@@ -87,7 +87,7 @@ class PrintedTable(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """How the values are printed."""
+        """The unit of the printed values."""
         return "per cent" if any(cell.value.shift for cell in self.cells) else "fractions"
 
 

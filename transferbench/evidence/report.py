@@ -85,7 +85,7 @@ class ReportedExperiment:
 
     @property
     def readings(self) -> list[str]:
-        """What the rows are that have the data of another row in another way."""
+        """Sentences on the rows that are readings: they have the data of another row."""
         groups: dict[str, list[str]] = {}
         for name, row in self.spec.rows.items():
             if row.reading_of:

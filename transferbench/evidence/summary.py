@@ -4,13 +4,13 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 import pandas as pd
 
 from transferbench import experiments, plugins
 from transferbench.evidence import explain, pictures, totals
-from transferbench.evidence.chance import Chance
 from transferbench.evidence.page import (
     Block,
     Page,
@@ -24,7 +24,7 @@ from transferbench.evidence.page import (
     words,
 )
 from transferbench.evidence.pages import Evidence
-from transferbench.evidence.totals import ALL, READ, WRITTEN, Totals
+from transferbench.evidence.totals import READ, WRITTEN, ByPaper, Totals
 from transferbench.evidence.verdict import LOOKS
 from transferbench.files import write_text
 from transferbench.measures import LOWER_IS_BETTER, TITLES
@@ -37,24 +37,26 @@ IN_TABLES = "the values are in the tables of the experiments"
 DECIDED = ("compared", "same", "different", "cannot tell")
 
 
-def answer(known: Mapping[str, Evidence]) -> list[Block]:
+def answer(papers: Mapping[str, Sequence[Evidence]], lines: pd.DataFrame) -> list[Block]:
     """Return the answer: sentences, a row for each kind of methods, a row for each paper."""
-    # `known`: Evidence by name of the experiment; other experiments are left out.
-    papers = totals.of_papers(known)
-    lines = totals.frame(papers)
-    if lines.empty:
+    # `papers`, `lines`: See `totals.of_papers` and `totals.frame`.
+    # Returns: Nothing if all tables are on other data.
+    of_papers = totals.by_paper(lines)
+    if not of_papers.papers:
         return []
     kinds = totals.by_kind(lines)
     own, *_, simple = kinds
-    *_, together = (one for one in totals.by_paper(lines) if ":" not in one.label)
-    tolerances = [100 / e.experiment.spec.scale_max * cell.tolerance
-                  for of in papers.values() for e in of for cell in e.compared_cells]  # fmt: skip
-    rows: list[TableRow] = [
+    every = [evidence for evidences in papers.values() for evidence in evidences]
+    tolerances = [
+        evidence.experiment.spec.to_percent * cell.tolerance
+        for evidence in every
+        for cell in evidence.compared_cells
+    ]
+    of_kinds: list[TableRow] = [
         [one.label, *map(str, one.counts), Value(one.confirmed)] for one in kinds
     ]
-    of_papers: list[TableRow] = []
-    every = [e for evidences in papers.values() for e in evidences]
-    for one in totals.by_paper(lines)[: len(papers) + 1]:
+    rows: list[TableRow] = []
+    for one in [*of_papers.papers, of_papers.together]:
         printed, here, _, n = one.leads
         same_of = [
             f"{o.count('same')} of {len(o.compared)}" * bool(len(o.compared))
@@ -62,21 +64,24 @@ def answer(known: Mapping[str, Evidence]) -> list[Block]:
         ]
         of_claims = [totals.outcomes(papers.get(one.label, every), o) for o in totals.CLAIMS]
         texts = [*same_of, f"{printed} of {n}", f"{here} of {n}"]
-        of_papers.append([one.label, *map(Value, texts), *map(str, of_claims)])
+        rows.append([one.label, *map(Value, texts), *map(str, of_claims)])
     heads = ["the same, by paper", *("own", "variants", "rivals", "simple"),
              "own method leads in print", "here", *totals.CLAIMS.values()]  # fmt: skip
     ends = (f"{end:g}" for end in (min(tolerances), max(tolerances)))
+    together, once = of_papers.together, sum(one.counts[0] for one in kinds)
+    kind_heads = ["numbers of", *DECIDED, "same, not circular"]
     return [
         words("answer", own.counts, simple.counts),
         words("standard", together.leads, *ends),
-        Table("How far the papers reproduce", ["numbers of", *DECIDED, "same, not circular"], rows),
-        Table("The answer by paper", heads, of_papers[:-1], of_papers[-1:]),
-        words("values", together, sum(one.counts[0] for one in kinds)),
+        Table("How far the papers reproduce", kind_heads, of_kinds),
+        Table("The answer by paper", heads, rows[:-1], rows[-1:]),
+        words("values", together, once),
     ]
 
 
 def blocks(known: Mapping[str, Evidence]) -> list[Block]:
     """Return the answer and the second page: its picture, its counts, and how robust they are."""
+    # `known`: Evidence by name of the experiment; other experiments are left out.
     papers = totals.of_papers(known)
     lines = totals.frame(papers)
     if lines.empty:
@@ -88,38 +93,36 @@ def blocks(known: Mapping[str, Evidence]) -> list[Block]:
         for evidence in evidences
         for sentence in evidence.counted_apart
     ]
-    n, drawn = len(papers), sum(len(frame) for frame in scatters(known).values())
-    every = next(one for one in written if one.label == ALL)
-    counts = [_counts(one) for one in written]
+    drawn = sum(len(frame) for frame in scatters(known).values())
     of_kinds = totals.by_kind(lines, once=False)
-    rows = [[one.label, *map(str, one.counts)] for one in of_kinds]
     twice: list[Block] = [
         words("twice"),
-        Table("Every printed number", ["numbers of", *DECIDED], rows),
+        Table(
+            "Every printed number",
+            ["numbers of", *DECIDED],
+            [[one.label, *map(str, one.counts)] for one in of_kinds],
+        ),
         words("by_method"),
         [_methods(one) for one in of_kinds],
     ]
-    robust, as_read = _robustness(written, WRITTEN), _robustness(read, READ)
     as_read_heads = (*DECIDED[1:], f"by the rule: {ROBUSTNESS[0]}", *ROBUSTNESS[1:])
-    dropped = {one.label: one.correlation[1] for one in written[:n]}
+    dropped = {one.label: one.correlation[1] for one in written.papers}
+    n = len(written.papers)
 
     def table(label: str, heads: Sequence[str], rows: Sequence[TableRow]) -> Table:
         return Table(label, ["paper", *heads], rows[:n], rows[n:])
 
+    counts = table("Counts", COUNTS, [_counts(one) for one in written.every])
+    robust = table("Robustness", ROBUSTNESS, _robustness(written, WRITTEN))
+    as_read = table("As we read the papers", as_read_heads, _robustness(read, READ))
     return [
-        *answer(known),
+        *answer(papers, lines),
         *([Picture(pictures.PAPERS, words("scatter", drawn), IN_TABLES)] if drawn else []),
-        Section("Counts", [words("counts", every), table("Counts", COUNTS, counts), *twice]),
-        Section(
-            "Robustness",
-            [words("robustness", dropped), table("Robustness", ROBUSTNESS, robust)],
-        ),
-        Section(
-            "As we read the papers",
-            [words("declared"), table("As we read the papers", as_read_heads, as_read)],
-        ),
+        Section("Counts", [words("counts", written.together), counts, *twice]),
+        Section("Robustness", [words("robustness", dropped), robust]),
+        Section("As we read the papers", [words("declared"), as_read]),
         Section("Counted apart", [apart], folded=True),
-    ]  # fmt: skip
+    ]
 
 
 COUNTS = ("cells", "unavailable", *DECIDED, "of these undecidable", "printed twice")
@@ -147,19 +150,15 @@ def _counts(one: Totals) -> TableRow:
     return [one.label, *map(str, (n, n - compared[0], *compared, of_these, twice))]
 
 
-def _chances(every: Sequence[Totals], way: str, *, circular: bool) -> list[Chance]:
-    """Return the chance of each line; that of all is the sum of the papers'."""
-    of_papers = {one.label: one.chance(way, circular=circular) for one in every if one.label != ALL}
-    first, *others = (c for label, c in of_papers.items() if ":" not in label)
-    of_papers[ALL] = sum(others, first)
-    return [of_papers[one.label] for one in every]
-
-
-def _robustness(every: Sequence[Totals], way: str) -> list[TableRow]:
+def _robustness(of_papers: ByPaper, way: str) -> list[TableRow]:
     """Return what else the totals depend on, a row for each line."""
-    both = (_chances(every, way, circular=circular) for circular in (True, False))
+    chances = []
+    for circular in (True, False):
+        each = [one.chance(way, circular=circular) for one in of_papers.papers]
+        others = [one.chance(way, circular=circular) for one in of_papers.apart]
+        chances.append([*each, totals.together(each), *others])
     rows: list[TableRow] = []
-    for one, by_rule, not_circular in zip(every, *both, strict=True):
+    for one, by_rule, not_circular in zip(of_papers.every, *chances, strict=True):
         printed, here, near, n = one.leads
         same, n_circular = one.circular
         median, (correlation, _) = one.compared["points"].median(), one.correlation
@@ -224,7 +223,8 @@ def texts(results: Path, known: Mapping[str, Evidence]) -> dict[str, str]:
     readme = results.parent / "README.md"
     if readme.is_file() and MARK in (text := readme.read_text(encoding="utf-8")):
         before, _, after = text.split(MARK)
-        files["../README.md"] = f"{before}{MARK}\n{markdown_blocks(answer(known))}\n{MARK}{after}"
+        opening = [*takewhile(lambda block: isinstance(block, str | Table), every)]
+        files["../README.md"] = f"{before}{MARK}\n{markdown_blocks(opening)}\n{MARK}{after}"
     for point in plugins.points().select(group=SUMMARIES):
         with plugins.left_out_if_broken(point.name):
             files |= point.load()(results, known)
@@ -282,7 +282,7 @@ def closing(
 def _largest(evidences: Mapping[str, Evidence]) -> Iterator[list[list[str]] | str]:
     """Yield the largest differences from print, and the command that explains the first."""
     cells = [
-        (-abs(cell.difference) * 100 / evidence.experiment.spec.scale_max, evidence, cell)
+        (-abs(cell.difference) * evidence.experiment.spec.to_percent, evidence, cell)
         for evidence in evidences.values()
         for cell in evidence.compared_cells
         if not math.isnan(cell.difference)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -119,7 +119,7 @@ def frame(named: Mapping[str, Sequence[Evidence]]) -> pd.DataFrame:
                         about
                         | {"way": way, "circular": number.is_circular(way), "cell": shown}
                         | {name: getattr(shown, name) for name in ("verdict", "mean")}
-                        | {"points": 100 / spec.scale_max * abs(shown.difference)}
+                        | {"points": spec.to_percent * abs(shown.difference)}
                     )
     return pd.DataFrame(lines, columns=COLUMNS)
 
@@ -143,14 +143,14 @@ class Totals:
 
     @property
     def counts(self) -> list[int]:
-        """How many are compared, the same, different and undecided."""
+        """Numbers of lines: compared, the same, different, and those where we cannot tell."""
         decided = self.count("same"), self.count(*DIFFERENT), self.count("cannot tell")
         return [len(self.compared), *decided]
 
     @property
     def undecidable(self) -> pd.DataFrame:
         """The lines whose printed error alone exceeds the tolerance."""
-        return self.lines[[cell.can_be_same is False for cell in self.lines["cell"]]]
+        return self.lines.loc[[cell.can_be_same is False for cell in self.lines["cell"]]]
 
     @property
     def without_error(self) -> int:
@@ -159,7 +159,7 @@ class Totals:
 
     @property
     def confirmed(self) -> str:
-        """How many that are not circular are the same, of how many."""
+        """Number of lines that are not circular and the same, of those compared, as a text."""
         rest = Totals(self.label, self.lines[~self.lines["circular"]])
         return f"{rest.count('same')} of {len(rest.compared)}"
 
@@ -170,7 +170,7 @@ class Totals:
 
     @property
     def circular(self) -> tuple[int, int]:
-        """How many circular numbers are the same, and how many there are."""
+        """Numbers of circular lines: those that are the same, and all."""
         of_circular = Totals(self.label, self.lines[self.lines["circular"]])
         return of_circular.count("same"), len(of_circular.lines)
 
@@ -231,8 +231,25 @@ class Totals:
             )
             for paper, of_paper in lines.groupby("paper", sort=False)
         ]
-        first, *others = orders or [Chance.from_rows(self.label, [])]
-        return sum(others, first)
+        return together(orders)
+
+
+def together(chances: Iterable[Chance]) -> Chance:
+    """Return the sum of the chances of several papers."""
+    return sum(chances, Chance.from_rows(ALL, []))
+
+
+class ByPaper(NamedTuple):
+    """Totals of each paper, of all papers, and of tables on other data, which "all" leaves out."""
+
+    papers: list[Totals]
+    together: Totals
+    apart: list[Totals]
+
+    @property
+    def every(self) -> list[Totals]:
+        """All of them, in the order of a table."""
+        return [*self.papers, self.together, *self.apart]
 
 
 def by_kind(lines: pd.DataFrame, *, once: bool = True) -> list[Totals]:
@@ -242,17 +259,15 @@ def by_kind(lines: pd.DataFrame, *, once: bool = True) -> list[Totals]:
     return [Totals(name, counted[counted["kind"] == kind]) for kind, name in KINDS.items()]
 
 
-def by_paper(lines: pd.DataFrame, way: str = WRITTEN) -> list[Totals]:
-    """Return the totals of each paper, those of all, and those of tables on other data."""
-    # The totals of all count no table on other data.
+def by_paper(lines: pd.DataFrame, way: str = WRITTEN) -> ByPaper:
+    """Return the totals by paper."""
     of_way = lines[lines["way"] == way]
-    groups = [Totals(str(p), of) for p, of in of_way[~of_way["apart"]].groupby("paper", sort=False)]
-    together = Totals(ALL, of_way[~of_way["apart"]])
-    others = [
-        Totals(f"{paper}: data differ", of)
-        for paper, of in of_way[of_way["apart"]].groupby("paper", sort=False)
-    ]
-    return [*groups, together, *others]
+    counted, apart = of_way[~of_way["apart"]], of_way[of_way["apart"]]
+    return ByPaper(
+        [Totals(str(paper), of) for paper, of in counted.groupby("paper", sort=False)],
+        Totals(ALL, counted),
+        [Totals(f"{paper}: data differ", of) for paper, of in apart.groupby("paper", sort=False)],
+    )
 
 
 def of_papers(known: Mapping[str, Evidence]) -> dict[str, list[Evidence]]:

@@ -12,7 +12,7 @@ Verdict = Literal["same", "better", "worse", "cannot tell", "within", "outside",
 
 
 class Look(NamedTuple):
-    """How a verdict is written."""
+    """Sign, text and words of a verdict."""
 
     sign: str
     #: What a cell shows: signs that two verdicts share stand with a word.

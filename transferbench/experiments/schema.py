@@ -678,6 +678,11 @@ class Schema(StrictModel):
         return self.value_unit.whole
 
     @property
+    def to_percent(self) -> float:
+        """The factor from the table's unit to per cent."""
+        return 100 / self.scale_max
+
+    @property
     def keeps_decisions(self) -> bool:
         """True if a claim, also of another experiment, or `by_labels` may use the documents."""
         return bool(self.by_labels or ((self.claims or self.published) and not self.units))
