@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -16,7 +17,6 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from types import SimpleNamespace
 
 import pytest
 
@@ -175,13 +175,13 @@ def test_the_file_of_a_worker_is_checked_and_mended(perform, job, elsewhere, hom
 def result(answer: object, job: Job) -> Record | None:
     """What the caller makes of an answer, or of an error, of a worker."""
 
-    def get() -> object:
+    async def remote() -> object:
         if isinstance(answer, BaseException):
             raise answer
         return answer
 
-    remote = SimpleNamespace(result=get)
-    return cluster._record(remote, job, job.run.code, stated_versions(), "tcp://head:8786")
+    where = "tcp://head:8786"
+    return asyncio.run(cluster._record(remote(), job, job.run.code, stated_versions(), where))
 
 
 @pytest.fixture

@@ -194,18 +194,11 @@ class _Batch:
         arguments = *ordered, self._lease, file
         remote = self._client.submit(perform, *arguments, pure=False, retries=RETRIES)
         self._open[remote.key] = job.run, remote, file
-        local: Future[Record | None] = Future()
-
-        def finish(remote: Any) -> None:
-            try:
-                local.set_result(_record(remote, *ordered, self._scheduler.address))
-            except BaseException as error:
-                local.set_exception(error)
-            finally:
-                del self._open[remote.key]
-
-        remote.add_done_callback(finish)
-        return local
+        answer = asyncio.run_coroutine_threadsafe(
+            _record(remote, *ordered, self._scheduler.address), self._client.loop.asyncio_loop
+        )
+        answer.add_done_callback(lambda _: self._open.pop(remote.key))
+        return answer
 
     def _on_event(self, event: Any) -> None:
         match event[1]:
@@ -222,13 +215,13 @@ class _Batch:
             self._client.loop.add_callback(self._client.rpc.close)  # nothing waits for it
 
 
-def _record(remote: Any, job: Job, code: str, versions: str, where: str) -> Record | None:
+async def _record(remote: Any, job: Job, code: str, versions: str, where: str) -> Record | None:
     """Return the record of a task that has ended, None if it is to be started again."""
     from distributed import KilledWorker
     from distributed.client import FutureCancelledError
 
     try:
-        answer = remote.result()
+        answer = await remote
     except KilledWorker as error:
         return job.record("crashed", f"the workers that performed it were lost ({error})")
     except FutureCancelledError as error:
