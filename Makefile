@@ -21,8 +21,8 @@ EXTRAS ?= test
 CONSTRAINTS ?= constraints.txt
 # Folders and files for `make test`; by default all. NEWEST: what depends most on other libraries.
 TESTS ?=
-NEWEST := tests/test_strict_yaml.py tests/test_estimators.py tests/experiments tests/data \
-	tests/userdata tests/models/test_model_contract.py tests/docs/test_reference.py
+NEWEST := tests/test_strict_yaml.py tests/experiments tests/data \
+	tests/own tests/models/test_model_contract.py tests/docs/test_reference.py
 COMMA := ,
 TESTED := $(VENV)/.installed-$(subst $(COMMA),-,$(EXTRAS))
 # `make bench`: the folder of its results in benchmarks/results/, and options of `asv run`.

@@ -15,10 +15,10 @@ from watched import within
 
 from transferbench import experiments
 from transferbench.errors import UserError
+from transferbench.own import tasks as user
+from transferbench.own.problem import documents_problem
+from transferbench.own.read import read
 from transferbench.runs import store
-from transferbench.userdata import tasks as user
-from transferbench.userdata.load import documents_problem
-from transferbench.userdata.readers import read
 
 TEXTS = b'text,label,id\r\n"the cat, purrs",cat,1\r\n"a ship\nat sea",sea,2\r\nK\xc3\xa4se,cat,\r\n'
 JSONL = b'{"text": "the cat purrs", "label": "cat"}\n{"text": "at sea", "label": 1.0, "id": null}\n'

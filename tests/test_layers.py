@@ -51,11 +51,12 @@ PARTS = {
 #: The wing: what serves only a user's own documents. Nothing above imports it, and the rest works
 #: without it, see tests/test_wing.py.
 WING = {
-    "topics": {"core"},
-    "userdata": {"core", "data", "models", "evidence"},
-    "choose": {"core", "models", "data", "userdata", "evidence", "api"},
-    "comparison_page": {"core", "choose", "evidence", "topics"},
-    "estimators": {"data", "userdata", "choose", "api"},
+    "own": {"core", "data", "models", "evidence", "api"},
+    # Public and former names of its modules.
+    "estimators": {"own"},
+    "topics": {"own"},
+    "choose": {"own"},
+    "userdata": {"own"},
 }
 #: Commands of the wing; other commands may import every part but the wing.
 WING_COMMANDS = {"_comparison", "_user", "compare", "predict", "topics"}

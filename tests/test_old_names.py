@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from transferbench.data import facts
-from transferbench.userdata import doubts
+from transferbench.own import doubts, tasks
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,8 @@ from transferbench.userdata import doubts
     [
         ("transferbench.data.tasks", facts, "Facts", "Facts"),
         ("transferbench.choose.doubts", doubts, "check_fit", "fit_doubts"),
+        ("transferbench.userdata.doubts", doubts, "fit_doubts", "fit_doubts"),
+        ("transferbench.userdata.tasks", tasks, "build", "build"),
     ],
 )
 def test_an_old_module_has_the_new_names_and_warns(monkeypatch, old, new, old_name, name):

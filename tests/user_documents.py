@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from transferbench.userdata.documents import Documents
+from transferbench.own.documents import Documents
 
 #: Words of two classes, and those of both.
 WORDS = {"cat": "cat kitten purr whisker mouse mat", "sea": "ship sail boat wave sailor anchor"}

@@ -15,8 +15,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from transferbench.api import evaluate, fit, load_task, results
-    from transferbench.choose.api import compare
     from transferbench.core.priors import estimate_shares
+    from transferbench.own.api import compare
     from transferbench.problem import Domain, Fit, Problem, Truth
 
 
@@ -26,7 +26,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'transferbench' has no attribute {name!r}")
     import importlib
 
-    elsewhere = {"estimate_shares": "core.priors", "compare": "choose.api"}
+    elsewhere = {"estimate_shares": "core.priors", "compare": "own.api"}
     module = elsewhere.get(name, "problem" if name[0].isupper() else "api")
     return getattr(importlib.import_module(f"transferbench.{module}"), name)
 

@@ -14,10 +14,10 @@ from user_documents import read_csv, sentences, write_csv, write_several
 
 import transferbench
 from transferbench import artefacts
-from transferbench.choose import advice, compare, fits, session
-from transferbench.choose.text import measure
 from transferbench.cli._terminal import echo_sentences
 from transferbench.errors import UserError
+from transferbench.own import advice, compare, fits, session
+from transferbench.own.text import measure
 
 FILES = ("--source", "s.csv", "--target", "t.csv")
 MEASURES = (

@@ -74,7 +74,7 @@ def test_a_task_is_found_and_listed_without_importing_other_datasets():
         datasets.facts(tasks.Task.parse("comp-vs-rec").base)["digest"]
         names = [n for n in sys.modules if n.startswith("transferbench.datasets.")]
         assert names == ["transferbench.datasets.newsgroups"], names
-        assert "transferbench.userdata.tasks" not in sys.modules
+        assert "transferbench.own.tasks" not in sys.modules
     """
     subprocess.run([sys.executable, "-c", code], check=True)
 

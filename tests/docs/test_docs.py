@@ -20,14 +20,14 @@ from conftest import ROOT
 from transferbench import bundle, files, strict_yaml
 from transferbench.cli import invoke, main
 from transferbench.data import archive, fetch, matrices
-from transferbench.userdata import dialect
+from transferbench.own import dialect
 
 DOCS = ROOT / "docs"
 PAGES = sorted(
     path
     for path in (*DOCS.glob("*.md"), *DOCS.glob("tutorials/*.md"), *DOCS.glob("how-to/*.md"))
     if "```" in path.read_text(encoding="utf-8")
-    and path.name != "estimators.md"  # tests/test_estimators_with_skada.py
+    and path.name != "estimators.md"  # tests/own/test_estimators_with_skada.py
 )
 BLOCK = re.compile(
     r"(?P<parsed>^% test: parsed\n+)?^(?P<fence>`{3,})(?P<kind>sh|python|\{code-cell\}[^\n]*)\n"

@@ -1,1 +1,1 @@
-"""Compare models on one problem without labels of its target, and recommend one."""
+"""Former place of modules that are now in `own`."""

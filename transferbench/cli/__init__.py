@@ -1,4 +1,4 @@
-"""The command line: each file of this folder is a command, which is imported when needed."""
+"""The command line: `COMMANDS` names each command, whose module is imported when it runs."""
 
 import errno
 import importlib
@@ -10,12 +10,41 @@ import warnings
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
-from transferbench import __version__, settings
+from transferbench import __version__, plugins, settings
 from transferbench.cli._terminal import DEBUG, echo, show_warnings
 from transferbench.errors import Failure, SeveralErrors, UserError, unknown
 
 FOLDER = Path(__file__).parent
+#: Commands by name, with the line that `--help` prints. The module of a command is the file of this
+#: folder with its name. Those without a file belong to a part that is not installed.
+COMMANDS = {
+    "audit": "Check printed accuracies by their digits.",
+    "bench": "Rank a model among the methods of a suite of tasks.",
+    "cite": "Print BibTeX of an experiment, a number, a dataset, a task or a model.",
+    "clean": "List files that can be removed, or remove them.",
+    "compare": "Compare and score models on your documents; recommend one.",
+    "describe": "Describe a model, a task, a dataset or an experiment.",
+    "doctor": "Show installed libraries, folders and mirrors.",
+    "explain": "Explain a number, or list those that differ most.",
+    "export": "Write the matrices and labels of a task into a folder.",
+    "fetch": "Fetch and verify the original files of tasks.",
+    "list": "List models, tasks and experiments.",
+    "merge": "Join the runs of several folders or machines.",
+    "new": "Write a commented start of an experiment or a package.",
+    "predict": "Label your own documents.",
+    "report": "Write results as pages, with an index.",
+    "reproduce": "Rebuild published tables and figures.",
+    "run": "Run models on one task.",
+    "share": "Write the results of an experiment into one zip file.",
+    "status": "Show which runs are done, failed or to do.",
+    "tables": "Write tables and figures from their runs.",
+    "topics": "Print the words and documents of feature clusters.",
+    "verify": "Repeat some finished runs, and compare.",
+}
+#: Entry points of commands of other packages; they are read only for a name that is not above.
+GROUP = "transferbench.commands"
 #: Error numbers of a path that cannot be written: the disk is full, or the path protected or wrong.
 CANNOT_WRITE = {
     *(errno.EACCES, errno.EEXIST, errno.EFBIG, errno.ENAMETOOLONG),
@@ -26,18 +55,32 @@ COMPLETE = "_TRANSFERBENCH_COMPLETE"
 
 
 class Commands(click.Group):
-    """A group whose commands are the files of this folder."""
+    """The group of `COMMANDS`; no list of them imports one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
+        return [name for name in COMMANDS if (FOLDER / f"{name}.py").is_file()]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name.startswith("-"):
             return None
-        if name not in self.list_commands(ctx):
-            raise unknown("command", name, self.list_commands(ctx), "See `transferbench --help`.")
-        command: click.Command = importlib.import_module(f"{__name__}.{name}").command
+        listed = self.list_commands(ctx)
+        module = f"{__name__}.{name}"
+        if name not in listed:
+            others = {point.name: point for point in plugins.points().select(group=GROUP)}
+            if name not in others:
+                raise unknown("command", name, [*listed, *others], "See `transferbench --help`.")
+            module = others[name].value
+        command: click.Command = importlib.import_module(module).command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(name, help=COMMANDS[name]) for name in names), *options]
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -9,9 +9,9 @@ from transferbench.cli._terminal import echo, echo_sentences
 from transferbench.messages import short_label
 
 if TYPE_CHECKING:
-    from transferbench.choose.advice import Choice
-    from transferbench.choose.compare import Comparison
-    from transferbench.choose.session import Session
+    from transferbench.own.advice import Choice
+    from transferbench.own.compare import Comparison
+    from transferbench.own.session import Session
     from transferbench.problem import Fit, Problem
 
 #: Largest number of classes whose shares are printed: those that differ most from the source's.
@@ -48,7 +48,7 @@ def print_shares(problem: Problem, fits: Mapping[str, Fit]) -> None:
     """Print the class shares of the models' decisions in each target, and of the source."""
     import numpy as np
 
-    from transferbench.choose.compare import decided_shares
+    from transferbench.own.compare import decided_shares
 
     if not problem.sources:
         return
@@ -75,7 +75,7 @@ def print_choice(choice: Choice, why: bool) -> None:
 
 def print_warnings(compared: Comparison, models: Iterable[str]) -> None:
     """Print the doubts about the documents and about decisions of models to stderr."""
-    from transferbench.choose.text import warning_lines
+    from transferbench.own.text import warning_lines
 
     for line in warning_lines(compared, models):
         echo(f"warning: {line}.", err=True)

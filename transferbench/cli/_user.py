@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from transferbench.choose.evidence import REFERENCE, WITHOUT_RECOMMENDATION
 from transferbench.cli._options import Checked, Seed, completing, model_names, option, passing
 from transferbench.cli._terminal import echo
 from transferbench.errors import UserError
 from transferbench.files import file_mode, user_path
 from transferbench.messages import counted
+from transferbench.own.documents import Labels, ReadOptions, find_domains
+from transferbench.own.evidence import REFERENCE, WITHOUT_RECOMMENDATION
 from transferbench.parameters import Count, Positive
 from transferbench.settings import Settings
-from transferbench.userdata.documents import Labels, ReadOptions, find_domains
 
 if TYPE_CHECKING:
-    from transferbench.choose.session import Session
+    from transferbench.own.session import Session
     from transferbench.problem import Family
 
 #: The value of --model that stands for the recommended model.
@@ -112,7 +112,7 @@ class UserData(ReadOptions, FileOptions):
     @property
     def family(self) -> Family:
         """The family of the problem; the first named model decides it."""
-        from transferbench.choose.fits import choose_family
+        from transferbench.own.fits import choose_family
 
         return choose_family(self.named, bool(self.sources), self.separator)
 
@@ -120,7 +120,7 @@ class UserData(ReadOptions, FileOptions):
         """Return the names of the models to fit."""
         # `labelling`: True if the models shall label documents; `auto` then stands for the
         # recommended model alone.
-        from transferbench.choose.fits import model_names
+        from transferbench.own.fits import model_names
 
         clusters = self.family == "clustering"
         if self.auto and (clusters or (labelling and self.family != "transfer")):
@@ -138,9 +138,9 @@ class UserData(ReadOptions, FileOptions):
         self, names: Sequence[str], labels: Labels, *, repeats: int = 1, clusters: int = 0
     ) -> Session:
         """Read the files, and write the sample to label if the user asks for one."""
-        from transferbench.choose.fits import params_by_model
-        from transferbench.choose.sample import LABEL_WEIGHT
-        from transferbench.choose.session import Session
+        from transferbench.own.fits import params_by_model
+        from transferbench.own.sample import LABEL_WEIGHT
+        from transferbench.own.session import Session
         from transferbench.parameters import parse
 
         session = Session.from_files(
@@ -153,7 +153,7 @@ class UserData(ReadOptions, FileOptions):
         )  # fmt: skip
         _print_used(session)
         if self.label_sample:
-            from transferbench.userdata.predictions import blank_texts
+            from transferbench.own.predictions import blank_texts
 
             count = session.write_sample(self.sample_file, self.label_sample, self.label, self.seed)
             what = f"{counted(count, 'document')} to label; fill in the column {self.label}"
@@ -169,7 +169,7 @@ class UserData(ReadOptions, FileOptions):
             raise UserError(
                 "--label-weight weighs the labels of a sample; name its file by --labels."
             )
-        from transferbench.userdata.predictions import SUFFIXES
+        from transferbench.own.predictions import SUFFIXES
 
         outputs: list[tuple[str, Path, Sequence[str]]] = [("--out", out, SUFFIXES)] if out else []
         if html:

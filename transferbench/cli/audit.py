@@ -11,7 +11,7 @@ from transferbench.cli._terminal import echo, echo_json, echo_table
 from transferbench.errors import UserError
 
 
-@click.command(short_help="Check printed accuracies by their digits.")
+@click.command()
 @click.argument("names", nargs=-1, metavar="[EXPERIMENT | FILE.csv]...")
 @click.option(
     "--cells", is_flag=True,

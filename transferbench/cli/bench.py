@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LISTED = 5
 
 
-@click.command(short_help="Rank a model among the methods of a suite of tasks.")
+@click.command()
 @click.argument("model", shell_complete=completing(model_names))
 @click.option(
     "--suite", required=True, metavar="EXPERIMENT", shell_complete=completing(experiment_names),

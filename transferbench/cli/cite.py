@@ -8,7 +8,7 @@ from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
 
-@click.command(short_help="Print BibTeX of an experiment, a number, a dataset, a task or a model.")
+@click.command()
 @click.argument("name", default="", metavar="[NAME]", shell_complete=completing(all_names))
 @click.argument("row", required=False)
 @click.argument("column", required=False)

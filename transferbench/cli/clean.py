@@ -39,7 +39,7 @@ def _files(settings: Settings) -> dict[str, Iterable[Path]]:
     }
 
 
-@click.command(short_help="List files that can be removed, or remove them.")
+@click.command()
 @click.argument("kinds", nargs=-1, type=click.Choice(KINDS))
 @click.option("--yes", is_flag=True, help="Remove the files; without it, only show them.")
 @click.pass_obj

@@ -81,9 +81,9 @@ def command(user: UserData, repeats: int, as_json: bool, html: Path | None) -> i
         print_choice(choice, user.why)
     print_warnings(compared, models)
     if html:
-        from transferbench import comparison_page
+        from transferbench.own import page
 
-        comparison_page.write(html, session, compared, table, used)
+        page.write(html, session, compared, table, used)
         echo(f"{html}: the page of this comparison", err=True)
     if worthless and not user.force:
         subject = f"The result of {used[0]}" if used else "Every result"
@@ -93,7 +93,7 @@ def command(user: UserData, repeats: int, as_json: bool, html: Path | None) -> i
 
 def _print(table: DataFrame, problem: Problem) -> None:
     """Print a table for each target, and explain the columns."""
-    from transferbench.choose.text import columns, legend, scored_sentence
+    from transferbench.own.text import columns, legend, scored_sentence
 
     for target, group in table.groupby("target", sort=False):
         if len(group) < len(table):

@@ -16,7 +16,7 @@ from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
 
-@click.command(short_help="Describe a model, a task, a dataset or an experiment.")
+@click.command()
 @click.argument("name", shell_complete=_options.completing(_options.all_names))
 @click.pass_obj
 def command(settings: Settings, name: str) -> None:

@@ -11,7 +11,7 @@ from transferbench.cli._terminal import echo_table
 from transferbench.settings import Settings
 
 
-@click.command(short_help="Show installed libraries, folders and mirrors.")
+@click.command()
 @click.pass_obj
 def command(settings: Settings) -> int:
     """Show the installed libraries, and the folders and mirrors in use.

@@ -14,7 +14,7 @@ from transferbench.cli._terminal import WIDTH, echo, echo_sentences, echo_table
 from transferbench.settings import Settings
 
 
-@click.command(short_help="Explain a number, or list those that differ most.")
+@click.command()
 @click.argument("experiment", shell_complete=completing(experiment_names))
 @click.argument("row", required=False)
 @click.argument("column", required=False)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FORMATS = ("npz", "svmlight", "csv")
 
 
-@click.command(short_help="Write the matrices and labels of a task into a folder.")
+@click.command()
 @click.argument("name", metavar="TASK", type=task, shell_complete=completing(task_names))
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to make.")
 @click.option(

@@ -19,7 +19,7 @@ OTHER_FORM = re.compile(r"(embedded|generated|dtl|dai)/.*|gtl/.*-bydate|.*-rebui
 Listed = dict[str, Any]
 
 
-@click.command(short_help="List models, tasks and experiments.")
+@click.command()
 @click.argument("what", default="all", shell_complete=completing(lambda: KINDS))
 @click.argument("text", default="")
 @click.option(

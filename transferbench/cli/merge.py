@@ -10,7 +10,7 @@ from transferbench.cli._terminal import echo
 from transferbench.messages import counted
 
 
-@click.command(short_help="Join the runs of several folders or machines.")
+@click.command()
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--into", "target", required=True, type=click.Path(path_type=Path),

@@ -10,7 +10,7 @@ from transferbench.errors import UserError, brief
 from transferbench.files import write_text
 
 
-@click.command(short_help="Write a commented start of an experiment or a package.")
+@click.command()
 @click.argument("kind", type=click.Choice(["experiment", "model", "dataset"]))
 @click.argument("name")
 @click.option("--folder", type=click.Path(path_type=Path), default=".", help="Folder to write to.")

@@ -51,10 +51,10 @@ def command(
     any known feature gets confidence 0 and a `note`. The command ignores labels in target files. It
     uses the labels in the file of --labels, and copies them to the output unchanged.
     """
-    from transferbench.choose.advice import expected_accuracy
-    from transferbench.choose.sample import sample_of
     from transferbench.errors import Failure, UserError
-    from transferbench.userdata.load import MAX_CLASSES
+    from transferbench.own.advice import expected_accuracy
+    from transferbench.own.problem import MAX_CLASSES
+    from transferbench.own.sample import sample_of
 
     if not (out or user.label_sample):
         raise UserError("--out is missing; name the file to write, .csv, .tsv or .jsonl.")

@@ -15,7 +15,7 @@ from transferbench.settings import Settings
 PERIOD = 10
 
 
-@click.command(short_help="Write results as pages, with an index.")
+@click.command()
 @several_experiments
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",

@@ -13,7 +13,7 @@ from transferbench.messages import counted, duration, printable
 from transferbench.settings import Settings
 
 
-@click.command(short_help="Show which runs are done, failed or to do.")
+@click.command()
 @several_experiments
 @repeats_option
 @click.pass_obj

@@ -28,14 +28,14 @@ from transferbench.cli._user import check_outputs
 from transferbench.errors import UserError
 from transferbench.files import user_path
 from transferbench.messages import counted, no_formula, short_label
+from transferbench.own.documents import ReadOptions, find_domains
 from transferbench.parameters import Count, CountOrZero
 from transferbench.settings import Settings
-from transferbench.userdata.documents import ReadOptions, find_domains
 
 if TYPE_CHECKING:
-    from transferbench.comparison_page import Describe
+    from transferbench.own.page import Describe
+    from transferbench.own.topics import Topic, Topics
     from transferbench.problem import Fit, Problem
-    from transferbench.topics import Topic, Topics
 
 #: Words of a document without a text.
 LARGEST = 10
@@ -74,7 +74,7 @@ class Files(ReadOptions):
         return [f.metadata["flags"][0] for f, v in defaults.items() if getattr(self, f.name) != v]
 
 
-@click.command(short_help="Print the words and documents of feature clusters.")
+@click.command()
 @click.argument("model", shell_complete=completing(lambda: models.WITH_TOPICS))
 @click.argument("name", metavar="[TASK]", required=False, shell_complete=completing(task_names))
 @parameter_options
@@ -151,12 +151,10 @@ def command(
         table = table.assign(row=places).rename(columns={"row": "document"}).map(no_formula)
         write_text(by_document, table.to_csv(index=False, float_format="%.4g"))
     if html:
-        from transferbench import comparison_page
+        from transferbench.own import page
 
         options = parse(files.task_options)
-        comparison_page.write_topics(
-            html, model, problem, found, describe, options, named=bool(name)
-        )
+        page.write_topics(html, model, problem, found, describe, options, named=bool(name))
     if as_json:
         quality = {
             domain: {
@@ -209,8 +207,8 @@ def _fitted(
 ) -> tuple[Fit, Problem, Describe]:  # fmt: skip
     """Return the fit, its problem, and the function that describes a document."""
     from transferbench import api, tasks
-    from transferbench.choose.session import Session
     from transferbench.core.parallel import threads, use_threads
+    from transferbench.own.session import Session
     from transferbench.parameters import parse
     from transferbench.runs.machine import cores
 
@@ -266,7 +264,7 @@ def _largest_words(problem: Problem, name: str, row: int) -> tuple[str, str]:
 
 def _print(found: Topics, describe: Describe, most: int, documents: int) -> None:
     """Print a table of topics for each domain."""
-    from transferbench.topics import coherence_text
+    from transferbench.own.topics import coherence_text
 
     for domain, topics in found.topics.items():
         echo(

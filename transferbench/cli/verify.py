@@ -16,7 +16,7 @@ from transferbench.messages import counted
 from transferbench.settings import Settings, checkout
 
 
-@click.command(short_help="Repeat some finished runs, and compare.")
+@click.command()
 @click.argument(
     "names", nargs=-1, metavar="[EXPERIMENT | FILE.zip]...",
     shell_complete=completing(experiment_names),

@@ -1,1 +1,1 @@
-"""The user's documents: files, problems built from them, predictions."""
+"""Former place of modules that are now in `own`."""

@@ -1,0 +1,180 @@
+"""Doubts about documents and decisions: what they say, and when a result is worthless."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import make_problem
+from user_documents import SOURCE, make_documents
+
+import transferbench
+from transferbench.own.doubts import WEAK_AGREEMENT, data_doubts, fit_doubts
+from transferbench.own.problem import documents_problem
+from transferbench.problem import Domain, Fit
+
+
+def decide(decided, *, classes=2, source=None, params=()):
+    """Return the doubts about decisions (n,) of the one target; `source` has labels."""
+    problem, _ = make_problem(documents=len(decided), classes=classes)
+    if source is not None:
+        first = replace(problem.domains[0], Y=np.eye(classes)[source])
+        problem = replace(problem, domains=(first, problem.domains[1]))
+    fit = Fit((problem.domains[0].Y, np.eye(classes)[decided]))
+    return fit_doubts("dtl", problem, dict(params), fit)
+
+
+def test_sound_decisions_have_no_doubt():
+    assert decide([0, 1] * 20) == []
+    assert decide([0, 0, 1] * 12 + [0] * 4) == []
+
+
+def test_documents_without_features_of_the_source_name_the_options():
+    texts = ["the cat", "", "zebra zoo", "the sea", "a cat"]
+    built, _ = documents_problem(
+        [SOURCE], [make_documents("t.csv", texts, [""] * 5)], {"min_df": 1}
+    )
+    empty, unrelated = data_doubts(built)
+    assert empty.text.startswith("1 of 5 documents have no feature left")
+    assert "--option min_df=1 or, for texts, tokens=characters" in empty.text
+    assert str(unrelated) == "t: 1 of 5 documents share no feature with the source"
+    assert not empty.worthless
+    assert not unrelated.worthless
+
+
+def test_empty_documents_of_a_source_are_doubted():
+    target = make_documents("t.csv", ["the cat", "the sea"] * 3, [""] * 6)
+    for texts, n in ((["the cat", "the sea"] * 8, 0), ([""] * 2 + ["the cat", "the sea"] * 8, 1)):
+        source = make_documents("s.csv", texts, ["cat", "sea"] * (len(texts) // 2))
+        built, _ = documents_problem([source], [target], {"min_df": 1})
+        found = [str(doubt) for doubt in data_doubts(built) if "teach nothing" in doubt.text]
+        assert len(found) == n
+        assert all(text.startswith("s: 2 of 18 labelled documents") for text in found)
+
+
+def test_no_feature_in_common_is_worthless_and_names_the_options():
+    target = make_documents("t.csv", ["zebra zoo", "zoo zebra"] * 6, [""] * 12)
+    built, _ = documents_problem([SOURCE], [target], {})
+    (doubt,) = data_doubts(built)
+    assert str(doubt).startswith("t: 12 of 12 documents share no feature with the source; keep")
+    assert "--option min_df=1" in doubt.text
+    assert doubt.worthless
+
+
+@pytest.mark.parametrize(
+    ("n", "source", "worthless"),
+    [(4, [0, 1] * 2, False), (40, [0, 1] * 20, True), (40, [0] * 36 + [1] * 4, False)],
+    ids=["few documents", "improbable", "as in the source"],
+)
+def test_one_class_is_worthless_if_the_sources_shares_make_it_improbable(n, source, worthless):
+    (doubt,) = decide([0] * n, source=source)
+    assert str(doubt).startswith(f"target-1: all {n} documents are in one class, a; ")
+    assert doubt.worthless == worthless
+
+
+@pytest.mark.parametrize(
+    ("n", "given", "text"),
+    [
+        (40, None, "50 % of the documents are a, 90 % of the source's"),
+        (40, (9, 1), "50 % of the documents are a, 90 % are given; check the order of the shares"),
+        (40, (0.7, 0.3), None),
+        (8, None, None),
+    ],
+    ids=["source", "given", "near", "few documents"],
+)
+def test_shares_far_from_the_expected_ones_are_a_doubt(n, given, text):
+    params = {} if given is None else {"prior": given}
+    doubts = decide([0, 1] * (n // 2), source=[0] * (n * 9 // 10) + [1] * (n - n * 9 // 10),
+                    params=params)  # fmt: skip
+    assert [doubt.text[: len(text or "")] for doubt in doubts] == [text] * (text is not None)
+    assert not any(doubt.worthless for doubt in doubts)
+
+
+def test_a_class_that_is_never_decided_is_named():
+    doubt, _ = decide([0, 1] * 20, classes=3, source=[0, 1, 2, 2] * 10)
+    assert doubt.text.startswith("hardly any or no document is c (0 %, 50 % of the source's); if")
+
+
+def test_shares_that_are_nearly_as_likely_as_others_are_a_doubt():
+    problem, truth = make_problem()
+    signs = {"agreement": 0.9, "share_width": 0.31, "share_peaks": 2}
+    (doubt,) = fit_doubts("consensus", problem, {}, Fit(truth.Y, diagnostics=signs))
+    assert doubt.text.startswith(
+        "class shares that are 31 points apart fit the data nearly equally "
+    )
+    assert (
+        fit_doubts("consensus", problem, {}, Fit(truth.Y, diagnostics={"share_width": 0.1})) == []
+    )
+
+
+def test_shares_of_several_classes_are_far_by_the_documents_to_move():
+    """From thirds, 12, 23 and 1 of 36 documents: eleven are in another class."""
+    assert decide([0, 1, 2] * 12, classes=3) == []
+    (doubt,) = decide([0] * 12 + [1] * 23 + [2], classes=3)
+    assert doubt.text.startswith("64 % of the documents are b, 33 % of the source's")
+
+
+def near_and_far():
+    """Return a problem with two targets: more documents of the source, and longer documents."""
+    problem, _ = make_problem(documents=120)
+    source, far = problem.domains
+
+    def half(name: str, seen: bool) -> Domain:
+        rows = slice(int(not seen), None, 2)
+        return Domain(name, (source.X[rows],), source.Y[rows] * seen, np.full(60, seen))
+
+    far = replace(far, views=(3 * far.X,))
+    return replace(problem, domains=(half("source", True), half("near", False), far))
+
+
+@pytest.mark.parametrize("model", ["lr", "svm"])
+def test_a_model_without_transfer_is_doubted_where_source_and_target_differ(model):
+    problem = near_and_far()
+    fit = transferbench.fit(model, problem)
+    (doubt,) = fit_doubts(model, problem, {}, fit)
+    assert re.fullmatch(
+        r"target-1: a classifier separates its documents from the source's \(AUC \d\.\d\d\); this "
+        r"model learns from the source alone",
+        str(doubt),
+    )
+    assert not doubt.worthless
+
+
+def test_labels_of_a_target_are_expected_and_end_the_doubt_about_transfer():
+    problem = near_and_far()
+    *others, far = problem.domains
+    Y = np.tile([0.0, 1.0], (120, 1))
+    seen = np.arange(120) < 60
+    weights = np.full(120, 10.0)
+    labelled = replace(far, Y=Y * seen[:, None], seen=seen, label_weights=weights)
+    sampled = replace(problem, domains=(*others, labelled))
+    decided = Fit(tuple(np.tile([1.0, 0.0], (len(d.seen), 1)) for d in problem.domains))
+    texts = [str(doubt) for doubt in fit_doubts("svm", sampled, {}, decided)]
+    assert not [text for text in texts if text.startswith("target-1: a classifier")]
+    half = np.eye(2)[np.arange(120) % 2]
+    decided = Fit(tuple(half[: len(d.seen)] for d in problem.domains))
+    found = [doubt.text for doubt in fit_doubts("lr", sampled, {}, decided)]
+    assert "50 % of the documents are a, 0 % of the sample" in found
+    few = replace(far, Y=Y * (seen & (np.arange(120) < 3))[:, None], seen=np.arange(120) < 3)
+    sampled = replace(problem, domains=(*others, few))
+    assert not [doubt for doubt in fit_doubts("lr", sampled, {}, decided) if "sample" in doubt.text]
+
+
+def test_a_model_that_transfers_is_not_doubted_where_source_and_target_differ():
+    problem = near_and_far()
+    assert fit_doubts("cocc", problem, {}, transferbench.fit("lr", problem)) == []
+
+
+@pytest.mark.parametrize(
+    ("diagnostics", "number"),
+    [({}, 0), ({"agreement": WEAK_AGREEMENT}, 0), ({"agreement": WEAK_AGREEMENT - 0.01}, 1)],
+)
+def test_members_that_agree_little_are_a_doubt(diagnostics, number):
+    problem, truth = make_problem()
+    doubts = fit_doubts("consensus", problem, {}, Fit(truth.Y, diagnostics=diagnostics))
+    assert [doubt.text.partition(" (")[0] for doubt in doubts] == [
+        "its members agree little"
+    ] * number
+    assert not any(doubt.worthless or doubt.target for doubt in doubts)

@@ -1,0 +1,338 @@
+"""Problems from the user's own documents; labels of targets never reach a model."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from user_documents import (
+    CAT,
+    SEA,
+    SOURCE,
+    TARGET,
+    made_places,
+    make_documents,
+    write_csv,
+    write_jsonl,
+)
+
+from transferbench.errors import UserError
+from transferbench.own import problem as own_problem
+from transferbench.own.documents import Documents, find_domains
+from transferbench.own.labels import warn_of_alike
+from transferbench.own.problem import documents_problem, used_options
+from transferbench.own.read import with_labels
+
+
+def test_text_weights_follow_the_options():
+    """Compare with tf-idf computed here, document by document."""
+    built, _ = documents_problem([SOURCE], [TARGET], {"min_df": "3", "stop_words": "english"})
+    texts = [re.findall(r"\w\w+", text.lower()) for text in SOURCE.content + TARGET.content]
+    df = Counter(word for text in texts for word in set(text))
+    vocabulary = sorted(w for w in df if df[w] >= 3 and w not in ("the", "on", "and", "at"))
+    assert vocabulary == ["cat", "kitten", "sea"]
+    expected = []
+    for text in texts:
+        row = [text.count(w) * (math.log(12 / (1 + df[w])) + 1) for w in vocabulary]
+        length = math.sqrt(sum(x * x for x in row))
+        expected.append([x / length if length else 0 for x in row])
+    weights = np.vstack([domain.X.toarray() for domain in built.domains])
+    np.testing.assert_allclose(weights, expected, rtol=1e-6)
+    assert built.classes == ("cat", "sea")
+    assert [domain.name for domain in built.domains] == ["s", "t"]
+
+
+def test_target_labels_never_reach_a_model():
+    built, truth = documents_problem([SOURCE], [TARGET], {})
+    blank, nothing = documents_problem(
+        [SOURCE], [make_documents("t.csv", TARGET.content, [""] * 3)], {}
+    )
+    for one, other in zip(built.domains, blank.domains, strict=True):
+        np.testing.assert_array_equal(one.Y, other.Y)
+        np.testing.assert_array_equal(one.seen, other.seen)
+        np.testing.assert_array_equal(one.X.toarray(), other.X.toarray())
+    assert not built.targets[0].Y.any()
+    np.testing.assert_array_equal(truth.Y[1], [[1, 0], [0, 1], [0, 0]])
+    np.testing.assert_array_equal(truth.scored[1], [True, True, False])
+    assert not truth.scored[0].any()
+    assert not nothing.scored[1].any()
+
+
+def test_several_files_keep_their_order_and_get_unique_names():
+    one, two = (
+        make_documents("a/x.csv", CAT, ["cat"] * 4),
+        make_documents("b/x.csv", SEA, ["sea"] * 4),
+    )
+    built, truth = documents_problem(
+        [one, two], [make_documents("c/x.csv", CAT[::-1], ["cat"] * 4), TARGET], {}
+    )
+    assert truth.names == ("x", "x-2", "x-3", "t")
+    assert [domain.seen.all() for domain in built.domains] == [True, True, False, False]
+    assert [domain.Y.sum(axis=0).tolist() for domain in built.sources] == [[4, 0], [0, 4]]
+
+
+def test_without_a_source_the_problem_is_clustering():
+    built, truth = documents_problem([], [SOURCE, TARGET], {})
+    assert built.family == truth.family == "clustering"
+    assert not any(domain.Y.any() or domain.seen.any() for domain in built.domains)
+    assert [int(scored.sum()) for scored in truth.scored] == [8, 2]
+    built, truth = documents_problem([], [SOURCE, TARGET], {}, clusters=3)
+    assert built.classes == ("1", "2", "3")
+    assert not any(scored.any() for scored in truth.scored)
+
+
+def matrix(path: str, X, labels: str = "ab") -> Documents:
+    X = sp.csr_array(np.asarray(X, float))
+    return Documents(Path(path), X, list(labels), made_places(path, len(labels)), Path(path).suffix)
+
+
+def test_matrices_of_counts_have_the_defaults_of_texts(tmp_path):
+    for name, more in zip("st", ("", "a 1:1\n"), strict=True):
+        (tmp_path / f"{name}.svm").write_text(f"a 1:1\nb 1:2 2:10\n{more}")
+    files = [find_domains([str(tmp_path / f"{name}.svm")]) for name in "st"]
+    load = partial(own_problem.load, *files, family="transfer", labels="any")
+    built, given = load(options={}), load(options={"weighting": "log-tf-idf", "unit_length": True})
+    asis = load(options={"weighting": "tf", "unit_length": "false"})
+    assert (built.options["weighting"], built.options["unit_length"]) == ("log-tf-idf", True)
+    for one, other in zip(built.problem.domains, given.problem.domains, strict=True):
+        np.testing.assert_array_equal(one.X.toarray(), other.X.toarray())
+    np.testing.assert_array_equal(asis.problem.domains[0].X.toarray(), [[1, 0], [2, 10]])
+    binary = matrix("s.npz", np.eye(2))
+    assert used_options([binary], {}) == used_options([binary], {"weighting": "log-tf-idf"})
+
+
+def test_matrices_of_other_numbers_are_unchanged_by_default():
+    source = matrix("s.svm", [[0, 2, 0], [0, 0.5, 3]])
+    target = matrix("t.svm", [[0, 4], [0, 1], [0, 1]], "aba")
+    built, _ = documents_problem([source], [target], {})
+    np.testing.assert_array_equal(built.domains[0].X.toarray(), [[2, 0], [0.5, 3]])
+    np.testing.assert_array_equal(built.domains[1].X.toarray(), [[4, 0], [1, 0], [1, 0]])
+    built, _ = documents_problem([source], [target], {"unit_length": "true", "min_df": 2})
+    np.testing.assert_array_equal(built.domains[0].X.toarray(), [[1], [1]])
+
+
+ONE = make_documents("s.csv", CAT, ["cat"] * 4)
+EACH = make_documents("s.csv", CAT, [str(i) for i in range(4)])
+NOTHING = make_documents("t.csv", ["zebra", ""], ["", ""])
+SIGNS = make_documents("s.csv", ["", "!"], ["a", "b"])
+SVM, NPZ = matrix("s.svm", np.eye(2)), matrix("s.npz", np.eye(2))
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "options", "message"),
+    [
+        (ONE, TARGET, {}, "s.csv: the one label 'cat'; expected"),
+        (EACH, TARGET, {}, "t.csv: label 'cat' is"),
+        (SOURCE, NOTHING, {}, "t.csv: no feature is left"),
+        (SIGNS, NOTHING, {}, "no feature is left"),
+        (SOURCE, TARGET, {"min_df": 99}, "s.csv: no feature is left of its documents"),
+        (SOURCE, TARGET, {"min_fd": 2}, "Did you mean 'min_df'?"),
+        (SOURCE, TARGET, {"token_pattern": "("}, "token_pattern '('"),
+        (SOURCE, TARGET, {"token_pattern": "(a)(b)"}, "several groups"),
+        (SVM, NOTHING, {}, "t.csv: not like s.svm"),
+        (NPZ, matrix("t.npz", np.eye(3)[:2]), {}, "t.npz: 3 features"),
+        (SVM, matrix("t.svm", np.eye(2)), {"stop_words": "none"}, "unknown parameter"),
+        (matrix("s.svm", np.eye(2) / 9), SVM, {"weighting": "log-tf"}, "in row 0; expected finite"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_documents_that_make_no_problem_are_refused_in_one_line(source, target, options, message):
+    with pytest.raises(UserError) as error:
+        documents_problem([source], [target], options)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_too_many_labels_suggest_the_wrong_column():
+    source = make_documents("s.csv", [*CAT, *SEA] * 2, [f"{i % 11}" for i in range(16)])
+    with pytest.raises(UserError, match=r"11 different labels.*is it the right column"):
+        documents_problem([source], [TARGET], {})
+
+
+CHINESE = [
+    "猫在垫子上睡觉",
+    "小猫喜欢抓老鼠",
+    "猫和小猫在玩",
+    "船在海上航行",
+    "水手在船上",
+    "海上有大船",
+]
+
+
+@pytest.mark.parametrize(
+    ("texts", "tokens"),
+    [
+        (CHINESE, "characters"),
+        (["แมวนอนบนเสื่อ", "เรือแล่นในทะเล"] * 3, "characters"),
+        (["고양이가 매트 위에 있다", "배가 바다에 있다"] * 3, "words"),
+        ([*CAT, "猫 is a cat"] * 2, "words"),
+    ],
+    ids=["Chinese", "Thai", "Korean", "English"],
+)
+def test_the_script_decides_about_words_or_characters(texts, tokens):
+    files = [make_documents("s.csv", texts, ["a", "b"] * (len(texts) // 2))]
+    assert used_options(files, {})["tokens"] == tokens
+    english = make_documents("t.csv", CAT * 9, [""] * 36)
+    assert used_options([*files, english], {})["tokens"] == "words"
+    assert used_options(files, {"tokens": "words"})["tokens"] == "words"
+    assert used_options(files, {"token_pattern": r"\w+"})["tokens"] == "words"
+
+
+@pytest.mark.parametrize("kind", ["path", "link", "copy", "without labels", "other format"])
+def test_a_target_with_the_documents_of_the_source_is_refused(tmp_path, kind):
+    rows = [*zip([*CAT, *SEA], ["cat"] * 4 + ["sea"] * 4, strict=True)]
+    source, target = write_csv(tmp_path / "s.csv", rows), tmp_path / "t.csv"
+    if kind == "path":
+        target = tmp_path / "more" / ".." / "s.csv"
+        (tmp_path / "more").mkdir()
+    elif kind == "link":
+        target.symlink_to(source)
+    elif kind == "copy":
+        target.write_bytes(source.read_bytes())
+    elif kind == "without labels":
+        write_csv(target, [(text, "") for text, _ in rows])
+    elif kind == "other format":
+        target = write_jsonl(tmp_path / "t.jsonl", rows)
+    domains = [find_domains([str(path)]) for path in (source, target)]
+    for family in ("transfer", "multilabel"):
+        with pytest.raises(UserError, match=r"(given twice; name|domain t has the features of s,)"):
+            own_problem.load(*domains, family=family, labels="any", options={"min_df": 1})
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "others"),
+    [
+        ("case", "Ham", ["ham"]), ("case", "STRASSE", ["straße"]), ("case", "да", ["Да"]),
+        ("case", "True", ["true"]), ("a blank at the beginning", " x", ["x"]),
+        ("a blank at the end", "긍정", ["긍정 ", "긍정\u3000"]), ("blanks", "긍 정", ["긍정"]),
+        ("blanks", "a b", ["a\u00a0b"]), ("Unicode form", "caf\u00e9", ["cafe\u0301"]),
+        ("Unicode form", "긍", ["\u1100\u1173\u11bc"]), ("width", "\ufb01n", ["fin"]),
+        ("width", "ham", ["\uff48\uff41\uff4d"]), ("width", "1", ["\uff11"]),
+        ("the notation of a number", "1", ["1.0", "+1", "01", "1e0", "\u0661"]),
+        ("the notation of a number", "100", ["1e2"]), ("the notation of a number", "0", ["-0"]),
+        ("the notation of a number", ".5", ["0,5"]), ("kinds of dashes", "-1", ["\u22121"]),
+        ("invisible characters", "x", ["x\u200b", "\ufeffx", "x\ufe0f", "x\u3164"]),
+        ("invisible characters", "xy", ["x\u00ady"]), ("kinds of dashes", "a-b", ["a\u2013b"]),
+        ("kinds of dashes or quotes", "it's", ["it\u2019s"]), ("encoding", "café", ["cafÃ©"]),
+        ("letters that look alike", "spam", ["sp\u0430m"]), ("HTML entities", "R&D", ["R&amp;D"]),
+        ("letters that look alike", "A", ["\u0391"]), ("enclosing quotes", "ham", ["'ham'"]),
+        ("Unicode form, case, blanks or notation", "Ham ", ["ham"]),
+        ("separators of thousands", "1000", ["1,000", "1.000", "1'000", "1_000"]),
+        ("separators of thousands", "1000000", ["1,000,000"]), ("case", "İstanbul", ["istanbul"]),
+        ("signs between words", "very good", ["very-good", "very_good"]),
+        ("signs between words", "covid19", ["covid-19"]), ("enclosing quotes", "ham", ['"ham"']),
+        ("enclosing quotes", "ham", ["«ham»", "‹ham›", "„ham“", "‚ham‘", "”ham”"]),
+        ("letters that look alike", "ktmhbrn", [f"{c}tmhbrn" for c in "\u043a\u03ba"]),
+        ("letters that look alike", "tmhbn", ["t\u043chbn", "\u0442mhbn", "tm\u043db\u043f"]),
+    ],
+)  # fmt: skip
+def test_labels_that_look_alike_are_two_classes_and_warned_of_once(kind, one, others):
+    for other in others:
+        source = make_documents("s.csv", [*CAT, *SEA], [one, other] * 4)
+        with pytest.warns(UserWarning, match=f"differ only by {kind}.* \\(.* of s.csv") as warned:
+            problem, _ = documents_problem([source], [make_documents("t.csv", CAT, [""] * 4)], {})
+        assert set(problem.classes) == {one, other}
+        (text,) = (str(each.message) for each in warned)
+        shown = re.findall(r"""('[^']*'|"[^"]*") is 4 documents of s.csv""", text)
+        assert sorted(map(ast.literal_eval, shown)) == sorted((one, other))
+        assert len(set(shown)) == 2
+
+
+def test_printable_labels_are_shown_as_they_are():
+    shown = (("긍정", "긍정 ", "'긍정', '긍정 '"), ("긍정", "긍정\u200b", r"'긍정', '긍정\u200b'"),
+             ("긍정", "긍정\u3164", r"'긍정', '긍정\u3164'"), ("да", "Да", "'Да', 'да'"),
+             ("spam", "sp\u0430m", r"'spam', 'sp\u0430m'"))  # fmt: skip
+    for one, other, listed in shown:
+        with pytest.warns(UserWarning, match=re.escape(f"labels {listed} differ only by ")):
+            warn_of_alike({(one, "s.csv"): 1, (other, "s.csv"): 2}, Path("s.csv"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "warned"),
+    [
+        (["1.1", "1.2", "1.9", "1.10"], False), (["10.1", "10.10", "10.11"], False),
+        (["01.1", "01.10", "01.2"], False), (["10.1", "10.10", "10.2", "10.20", "x"], False),
+        (["1.1", "1.10"], True), (["1", "1.0", "1.1", "1.2"], True), (["0.5", "0.50", "0.7"], True),
+        (["1.0", "1.00", "1.1", "1.2"], True), (["1.5", "1.50", "2.5", "3.5"], True),
+        (["1.1", "01.1", "1.2", "1.3"], True),
+    ],
+)  # fmt: skip
+def test_codes_of_sections_are_no_numbers(labels, warned, recwarn):
+    warn_of_alike({(label, "s.csv"): 1 for label in labels}, Path("s.csv"))
+    assert bool(recwarn.list) == warned
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("1-5", "15"), ("-1", "1"), ("1e-5", "1e5"), ("a+", "a-"), ("A-", "A"), ("1,5", "15"),
+     ("2020-01", "202001"), ("1,00", "100"), ("c#", "c"), ("12,000,00", "1200000")],
+)  # fmt: skip
+def test_signs_that_count_make_other_labels(one, other, recwarn):
+    warn_of_alike({(one, "s.csv"): 1, (other, "s.csv"): 1}, Path("s.csv"))
+    assert not recwarn.list
+
+
+def test_another_notation_in_another_file_is_no_code(recwarn):
+    of_source = {(label, "s.csv"): 1 for label in ("1.1", "1.2", "1.3")}
+    warn_of_alike(of_source | {(f"{label}0", "t.csv"): 1 for label, _ in of_source}, Path("s.csv"))
+    assert len(recwarn.list) == 3
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["1e2", "1e3"], ["10", "1"], ["nan", "inf"], ["C#", "C"], ["a.b", "ab"], ["-1", "1"],
+        ["0", "1", "-1", "2"], ["1,000", "1"], ["1.5", "15"], ["да", "нет"], ["日", "本"],
+        ["9007199254740993", "9007199254740992"], ["v1", "v1.0"], ["2020-01", "2020-10"],
+        ["é", "e"],
+    ],
+)  # fmt: skip
+def test_other_labels_are_not_warned_of(labels, recwarn):
+    source = make_documents("s.csv", [*CAT, *SEA], (labels * 4)[:8])
+    problem, _ = documents_problem([source], [make_documents("t.csv", CAT, [""] * 4)], {})
+    assert set(problem.classes) == set(labels)
+    assert not recwarn.list
+
+
+def test_a_label_of_a_target_that_looks_like_one_of_the_source_is_named():
+    target = make_documents("t.csv", CAT, ["cat", "c\u0430t", "sea", ""])
+    message = r"^t.csv: label .* none of the source's .*; 'c\\u0430t' differs from 'cat' only by "
+    message += "letters that look alike: write it so"
+    with pytest.raises(UserError, match=message):
+        documents_problem([SOURCE], [target], {})
+
+
+def test_a_label_of_a_label_file_that_looks_like_a_class_has_one_hint(tmp_path):
+    path = write_csv(tmp_path / "l.csv", [("t.csv", 1, "Cat")], ("file", "row", "label"))
+    with pytest.raises(UserError, match=r"l.csv:2: unknown label: 'Cat' differs from 'cat' only by "
+                                        r"case; write it so\.$"):  # fmt: skip
+        with_labels([TARGET], path, classes=("cat", "sea"))
+
+
+def test_a_label_file_finds_documents_that_were_moved_by_name_and_text(tmp_path):
+    target = replace(TARGET, labels=[""] * len(TARGET.labels))
+    rows = [("elsewhere/t.csv", 1, target.content[0], "cat")]
+    path = write_csv(tmp_path / "l.csv", rows, ("file", "row", "text", "label"))
+    assert list(with_labels([target], path)[0].labels[:2]) == ["cat", ""]
+    rows[0] = ("elsewhere/t.csv", 1, "something else", "cat")
+    path = write_csv(tmp_path / "l.csv", rows, ("file", "row", "text", "label"))
+    with pytest.raises(UserError, match="row 1 has another text now"):
+        with_labels([target], path)
+    path = write_csv(tmp_path / "l.csv", [("x/t.csv", 1, "cat")], ("file", "row", "label"))
+    with pytest.raises(UserError, match="is no document of a target"):
+        with_labels([target], path)
+
+
+def test_alike_labels_of_source_and_target_are_counted_by_file():
+    files = [make_documents(f"{n}.csv", CAT, labels) for n, labels in
+             (("s", ["a", "b"] * 2), ("t", ["A", "b", "b", ""]))]  # fmt: skip
+    with pytest.warns(UserWarning, match="'A' is 1 document of t.csv; 'a' is 2 documents of s.csv"):
+        documents_problem([], files, {"min_df": 1})

@@ -1,0 +1,378 @@
+"""The user's own files are read completely, or refused in one line."""
+
+from __future__ import annotations
+
+import io
+import os
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from user_documents import write_csv, write_jsonl
+
+from transferbench.errors import UserError
+from transferbench.own import dialect
+from transferbench.own.documents import DomainFiles, ReadOptions
+from transferbench.own.read import read, read_domain, warn_of_numbering
+from transferbench.user_files import check_files
+
+ROWS = [("the cat purrs", "cat"), ('a "ship",\nat sea', "sea"), ("", "cat"), ("Käse été", "sea")]
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "bom"])
+def test_every_table_format_gives_the_same_documents(tmp_path, kind):
+    if kind == "jsonl":
+        path = write_jsonl(tmp_path / "a.jsonl", ROWS)
+    elif kind == "bom":
+        path = write_csv(tmp_path / "a.csv", ROWS)
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    else:
+        path = write_csv(tmp_path / f"a.{kind}", ROWS, delimiter="\t" if kind == "tsv" else ",")
+    documents = read(path, labels="all")
+    expected = [text.replace("\n", "\r\n") if kind == "bom" else text for text, _ in ROWS]
+    assert [text.replace("\r\r", "\r") for text in documents.content] == expected
+    assert documents.labels == [label for _, label in ROWS]
+
+
+def test_named_columns_are_read_and_labels_only_on_request(tmp_path):
+    path = write_csv(tmp_path / "a.csv", [("x", "b"), ("y", "")], ("body", "topic"))
+    columns = ReadOptions(text="body", label="topic")
+    assert read(path, columns, "some").labels == ["b", ""]
+    assert read(path, columns, "none").labels == ["", ""]
+    with pytest.raises(UserError, match=r"a.csv:3: no label; every document of a source needs one"):
+        read(path, columns, "all")
+
+
+def test_labels_are_names(tmp_path):
+    """Numbers of JSON are read as they are written; null, NaN and blanks mean none."""
+    rows = [("a", 1), ("b", 1.0), ("c", 2.5), ("d", True), ("e", None), ("f", float("nan"))]
+    labels = read(write_jsonl(tmp_path / "a.jsonl", rows), labels="some").labels
+    assert labels == ["1", "1.0", "2.5", "true", "", ""]
+    (tmp_path / "a.svm").write_text("+1 1:1\n2.5 1:1\nspam 1:1 # 1:2\n? 1:1\n# a\n-1 1:1#b\n- #c\n")
+    documents = read(tmp_path / "a.svm", labels="some")
+    assert documents.labels == ["+1", "2.5", "spam", "", "-1", "-"]
+    assert documents.content.sum(axis=1).tolist() == [1, 1, 1, 1, 1, 0]
+
+
+#: Pairs of labels that a float, a spreadsheet or a composed form would make one.
+WORDS = ["1e2", "100", "00123", "123", "9007199254740993", "9007199254740992", "1", "1.0", "+1"]
+WORDS += ["C#", "C", "cafe\u0301", "caf\u00e9", "\ufb01n", "fin", "a\u00a0b", "Ham", "ham", "x,y"]
+#: Others, which no word of SVMlight can be.
+BLANKS = [" ham", "ham ", "a: b", "\u2003x", '"a"', "#1"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "svm", "labels.txt", "numbers"])
+def test_a_label_is_the_text_of_the_file(tmp_path, kind):
+    labels = WORDS if kind == "svm" else WORDS[:7] if kind == "numbers" else [*WORDS, *BLANKS]
+    path = tmp_path / f"a.{kind}"
+    if kind == "csv":
+        write_csv(path, [("x", label) for label in labels])
+    elif kind == "svm":
+        path.write_text("".join(f"{label} 1:1\n" for label in labels), encoding="utf-8")
+    elif kind == "labels.txt":
+        path.write_bytes("\r\n".join(labels).encode())
+        path = tmp_path / "a.npz"
+        sp.save_npz(path, sp.csr_array(np.ones((len(labels), 1))))
+    elif kind == "numbers":
+        labels.remove("00123")  # no number of JSON
+        path = tmp_path / "a.jsonl"
+        path.write_text("".join(f'{{"text": "x", "label": {label}}}\n' for label in labels))
+    else:
+        write_jsonl(path, [("x", label) for label in labels])
+    assert read(path, labels="all").labels == labels
+
+
+def npz(**arrays) -> bytes:
+    """An npz as scipy.sparse writes it, with some arrays replaced."""
+    whole = {
+        "format": np.array(b"csr"),
+        "shape": np.array([2, 3]),
+        "indices": np.array([0, 2], np.int32),
+        "indptr": np.array([0, 1, 2], np.int32),
+        "data": np.array([1.0, 2.0]),
+    }
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, array in (whole | arrays).items():
+            part = io.BytesIO()
+            np.save(part, array, allow_pickle=True)
+            archive.writestr(f"{name}.npy", part.getvalue())
+    return content.getvalue()
+
+
+class Evil:
+    def __reduce__(self):
+        return os.mkdir, ("made-by-a-pickle",)
+
+
+BAD = {
+    # tables
+    "empty.csv": (b"", "the file is empty"),
+    "column.csv": (
+        b'txt,label\n"a\nc",b\n',
+        ":1: no column 'text' among 'txt', 'label'; name",
+    ),
+    "semicolon.csv": (
+        b"text;topic\na;b\n",
+        ":1: no column 'label' among 'text', 'topic'; name",
+    ),
+    "other.csv": (b"ID;Message\nc;d\n", ":1: no column 'text' among 'ID', 'Message'; name"),
+    "case.csv": (b"Text,TEXT,label\na,b,c\n", ":1: no column 'text' among 'Text', 'TEXT', "),
+    "twice.csv": (b"text,label,text\na,b,c\n", ":1: column 'text' occurs twice"),
+    "ragged.csv": (b"text,label\na,b\nc,d,e\n", ":3: 3 columns, but the first line has 2"),
+    "latin.csv": (b"text,label\na,b\nM\xfcller,b\n", ":3: byte 2 is not UTF-8; name the encoding"),
+    "nolabel.csv": (b"text,label\na,b\nc, \n", ":3: no label"),
+    "control.csv": (b"text,label\na,b\x1b[31m\n", ":2: label: 'b\\x1b[31m' has control characters"),
+    "much.csv": (b"text,label\n" + b"a" * 2200, "the setting max_size"),
+    "broken.jsonl": (b'{"text": "a", "label": "b"}\n{"text"\n', ":2: Expecting ':'"),
+    "deep.jsonl": (b'{"text": ' + b"[" * 190, ":1: "),
+    "labels.jsonl": (b'{"text": "a", "label": ["b"]}', ":1: label: expected a text or a number"),
+    "twice.jsonl": (
+        b'{"text": "a", "label": "b", "label": "c"}',
+        ":1: column 'label' occurs twice",
+    ),
+    "control.svm": (b"ok 1:1\nc\x1b[2J 1:1\n", ":2: label: 'c\\x1b[2J' has control characters"),
+    "key.jsonl": (b'{"\\ud800": "a"}', ":1: 'utf-8' codec can't encode"),
+    "absent.jsonl": (b'{"text": "a", "label": "b"}\n{"label": "b"}', ":2: no 'text'; expected it"),
+    "number.jsonl": (b'{"text": 1, "label": "b"}', ":1: text: expected text, got '1'"),
+    "lone.jsonl": (b'{"text": "a", "label": "\\ud800"}', "has control characters"),
+    "table.xlsx": (b"PK", "unknown kind of file; expected .csv, .tsv, .jsonl, .svm"),
+    # matrices
+    "word.svm": (b"a 1:1\nb 1:x\n", ':2: expected "<label> <feature>:<number>'),
+    "minus.svm": (b"a 1:1\nb 1:1 2:-1\n", ": document 2 has -1; expected finite numbers of 0 or"),
+    "hashed.svm": (b"a 1:-1\n", "more; use HashingVectorizer with alternate_sign=False, texts"),
+    "wide.svm": (b"a 1:1\nb 99999999:1\n", ":2: expected numbers of features below"),
+    "none.svm": (b"a 1:1\n? 1:1\n", ":2: no label"),
+    "not.npz": (b"text", "not a matrix written by scipy.sparse.save_npz"),
+    "outside.npz": (npz(indices=np.array([0, 3], np.int32)), "must be < 3"),
+    "huge.npz": (npz(shape=np.array([10**12, 3])), "not a matrix"),
+    "complex.npz": (npz(data=np.array([1j, 2])), "expected real numbers"),
+    "pickle.npz": (npz(data=np.array([Evil(), 1])), "not a matrix"),
+    "lonely.npz": (npz(), "no labels; expected"),
+    "long.npz": (npz(shape=np.ones(50, int)), "shape"),
+    "size.npz": (npz(data=np.ones(3)), "same size"),
+    "flat.npz": (npz(data=np.ones((2, 1))), "1-D"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_an_unreadable_file_is_refused_in_one_line(tmp_path, monkeypatch, name):
+    """The limit on the size is lowered, so that the test is short."""
+    monkeypatch.chdir(tmp_path)
+    content, message = BAD[name]
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError) as error:  # noqa: PT012
+        check_files([tmp_path / name], 2000)
+        read(tmp_path / name, labels="all")
+    assert str(error.value).startswith(str(tmp_path / name))
+    assert "\n" not in str(error.value)
+    assert message in str(error.value)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_too_many_different_keys_are_refused(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(f'{{"text": "a", "k{i}": 1}}\n' for i in range(1001)))
+    with pytest.raises(UserError, match="1002 different keys; expected the same in every row"):
+        read(path)
+
+
+def test_separators_within_quotes_do_not_count(tmp_path):
+    (tmp_path / "a.csv").write_text('text,label,"Topic (a; b; c; d)"\na,b,c\n')
+    assert read(tmp_path / "a.csv", labels="all").labels == ["b"]
+
+
+@pytest.mark.parametrize("head", ["text;label;id", '\ufeff"id";"text";"label"', "label;text"])
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_a_csv_with_other_separators_is_read_as_one_with_commas(tmp_path, head, delimiter):
+    cells = {"text": '"a; ""b"", c"', "label": "sea, sky", "id": "7"}
+    row = delimiter.join(cells[name] for name in head.strip("\ufeff").replace('"', "").split(";"))
+    text = f"{head.replace(';', delimiter)}\n{row}\n"
+    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+    documents = read(tmp_path / "a.csv", labels="all")
+    assert (list(documents.content), documents.labels) == (['a; "b", c'], ["sea, sky"])
+    assert dict(documents.table.iloc[0]).get("id", "7") == "7"
+
+
+def test_names_in_another_case_other_encodings_and_blank_rows_are_read(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("Text;LABEL\nMüller;b\n ; \n;\nc;d\n".encode("cp1252"))
+    with pytest.warns(UserWarning, match=r"a\.csv: 2 blank rows are skipped"):
+        documents = read(path, ReadOptions(encoding="cp1252"), labels="all")
+    assert (list(documents.content), documents.labels) == (["Müller", "c"], ["b", "d"])
+    path.write_bytes(b"\xef\xbb\xbf" + "text\nMüller\n".encode())
+    assert list(read(path, ReadOptions(encoding="cp1252")).content) == ["Müller"]
+    with pytest.raises(UserError, match=r"^encoding 'utf-99': expected one such"):
+        read(write_csv(tmp_path / "b.csv", ROWS), ReadOptions(encoding="utf-99"))
+
+
+def test_a_missing_file_a_folder_and_a_device_are_refused(tmp_path):
+    for path, message in ((tmp_path / "no.csv", "no such file"), (tmp_path, "not a file")):
+        with pytest.raises(UserError, match=message):
+            check_files([path], 2000)
+    if Path("/dev/zero").exists():
+        (tmp_path / "zero.csv").symlink_to("/dev/zero")
+        with pytest.raises(UserError, match="not a file"):
+            check_files([tmp_path / "zero.csv"], 2000)
+
+
+def test_files_of_a_domain_follow_each_other(tmp_path):
+    files = (
+        write_csv(tmp_path / "a.csv", ROWS[:2]),
+        write_jsonl(tmp_path / "b.jsonl", [("x", "sea", 7)], ("text", "label", "id")),
+    )
+    documents = read_domain(DomainFiles("d", tmp_path, files), labels="all")
+    assert list(documents.content) == [*(text for text, _ in ROWS[:2]), "x"]
+    assert documents.labels == ["cat", "sea", "sea"]
+    assert list(documents.table.index) == [
+        (f"{files[i]}", row) for i, row in ((0, 1), (0, 2), (1, 1))
+    ]
+    assert documents.table["id"].fillna("").tolist() == ["", "", "7"]
+    assert (documents.path, documents.name, len(documents)) == (tmp_path, "d", 3)
+
+
+def test_a_matrix_that_unpacks_to_too_many_bytes_is_refused(tmp_path):
+    sp.save_npz(tmp_path / "a.npz", sp.csr_array(np.ones((200, 200))))
+    assert (tmp_path / "a.npz").stat().st_size < 10_000
+    with pytest.raises(UserError, match="bytes unpacked, expected at most 80,000"):
+        check_files([tmp_path / "a.npz"], 20_000)
+
+
+@pytest.mark.parametrize("form", ["csr_array", "csc_matrix", "coo_array"])
+def test_npz_and_svmlight_matrices_are_read_unchanged(tmp_path, form):
+    rng = np.random.default_rng(0)
+    dense = rng.random((6, 9)) * (rng.random((6, 9)) < 0.4)
+    sp.save_npz(tmp_path / "a.npz", getattr(sp, form)(dense))
+    (tmp_path / "a.labels.txt").write_text("x y\n\nz\nx y\nz\nz\n")
+    documents = read(tmp_path / "a.npz", labels="some")
+    assert documents.labels == ["x y", "", "z", "x y", "z", "z"]
+    np.testing.assert_array_equal(documents.content.toarray(), dense)
+    lines = [" ".join(f"{j}:{v!r}" for j, v in enumerate(row.tolist()) if v) for row in dense]
+    (tmp_path / "a.svm").write_text("\n".join(f"c  {line} # why" for line in lines))
+    other = read(tmp_path / "a.svm").content.toarray()
+    np.testing.assert_array_equal(other, dense[:, : other.shape[1]])
+
+
+@pytest.mark.parametrize(
+    "line", ["a 1:2 3:4x", "a 1:2 2", "a 2:1 1:1", "a 1:1 1:1", ":1 2:1", "a 1:b"]
+)
+def test_a_line_that_is_no_svmlight_is_refused(tmp_path, line):
+    (tmp_path / "a.svm").write_text(f"a 1:2\n{line}\n")
+    with pytest.raises(UserError, match=r"a.svm:2: expected .* features ascending"):
+        read(tmp_path / "a.svm")
+
+
+def test_a_long_line_of_svmlight_takes_little_memory(tmp_path):
+    entries = " ".join(f"{j}:1" for j in range(20_000))
+    (tmp_path / "a.svm").write_text(f"a {entries} # why\n")
+    tracemalloc.start()
+    assert read(tmp_path / "a.svm").content.nnz == 20_000
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10 * len(entries)
+
+
+def write_numbered(path, X, first):
+    lines = [" ".join(f"{j + first}:{v}" for j, v in enumerate(row) if v) for row in X.tolist()]
+    path.write_text("".join(f"{'ab'[i % 2]} {line}\n" for i, line in enumerate(lines)))
+    return read(path, labels="all")
+
+
+@pytest.mark.parametrize("numbered", [(0, 1), (1, 0), (0, 0), (1, 1)])
+@pytest.mark.parametrize("kind", ["few", "words", "rare"])
+def test_files_numbered_from_0_and_from_1_are_warned_of(tmp_path, numbered, kind, recwarn):
+    """Of few features all are frequent; words differ, and feature 0 is frequent or rare."""
+    rng = np.random.default_rng(0)
+    rates = np.full(20, 0.6) if kind == "few" else rng.permutation(60 / np.arange(1, 301) / 6)
+    rates[0] = 0.001 if kind == "rare" else rates[0]
+    files = [
+        write_numbered(tmp_path / f"{name}.svm", rng.poisson(rates, (80, len(rates))), first)
+        for name, first in zip("st", numbered, strict=True)
+    ]
+    warn_of_numbering(files)
+    warned = [str(each.message) for each in recwarn]
+    assert len(warned) == (numbered[0] != numbered[1])
+    assert all("numbered from 0 in one file and from 1 in the other" in text for text in warned)
+
+
+@pytest.mark.parametrize(
+    ("features", "documents", "rate", "first"),
+    [(400, 100, 0.03, 0.01), (150, 60, 0.02, 0.02), (20, 60, 0.06, 0.06), (20, 12, 0.3, 0.3)],
+)
+@pytest.mark.parametrize("numbered", [(0, 1), (0, 0)])
+def test_another_numbering_is_warned_of_though_feature_0_is_rare(
+    tmp_path, features, documents, rate, first, numbered, recwarn
+):
+    rng = np.random.default_rng(1)
+    rates = np.r_[first, np.full(features - 1, rate)]
+    files = []
+    for name, number in zip("st", numbered, strict=True):
+        X = (rng.random((documents, features)) < rates).astype(int)
+        X[0, 0] = X[0, -1] = 1
+        files.append(write_numbered(tmp_path / f"{name}.svm", X, number))
+    warn_of_numbering(files)
+    assert len(recwarn.list) == numbered[1]
+    assert all("documents have it in " in str(each.message) for each in recwarn)
+
+
+def test_a_rare_feature_0_is_no_other_numbering(tmp_path, recwarn):
+    rng = np.random.default_rng(0)
+    X = rng.poisson(np.r_[0.02, np.full(30, 0.5)], (60, 31))
+    files = [write_numbered(tmp_path / f"{name}.svm", X, 0) for name in "st"]
+    files.append(write_numbered(tmp_path / "u.svm", X * (np.arange(31) > 0), 0))
+    warn_of_numbering(files)
+    assert not recwarn.list
+
+
+def test_entries_at_the_same_place_are_summed_without_overflow(tmp_path):
+    """They would count as two documents with the feature, and 128 + 128 is 0 in a byte."""
+    matrix = sp.coo_array((np.full(2, 128, "u1"), ([1, 1], [0, 0])), shape=(2, 1))
+    sp.save_npz(tmp_path / "a.npz", matrix)
+    X = read(tmp_path / "a.npz").content
+    assert (X.toarray().tolist(), X.nnz) == ([[0], [256]], 1)
+
+
+def test_another_number_of_labels_than_documents_is_refused(tmp_path):
+    (tmp_path / "a.npz").write_bytes(npz())
+    (tmp_path / "a.labels.txt").write_text("x\nz\ny\n")
+    with pytest.raises(UserError, match=r"a\.labels\.txt: 3 labels for the 2 documents of a"):
+        read(tmp_path / "a.npz", labels="some")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.svm"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
+def test_a_line_that_is_too_long_is_refused(tmp_path, monkeypatch, name, end):
+    path = tmp_path / name
+    path.write_text("text,label\n" + "x" * 1000 + end, newline="")
+    monkeypatch.setattr(dialect, "MAX_LINE", 100)
+    with pytest.raises(UserError, match=r":2: a line of 1,00\d bytes, expected at most 100; split"):
+        read(path)
+
+
+def test_a_value_of_many_lines_that_is_too_long_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_text('text,label\n"' + "word\n" * 100 + '",a\n')
+    monkeypatch.setattr(dialect, "MAX_LINE", 400)
+    with pytest.raises(
+        UserError,
+        match=r":82: a value of more than 400 characters in the row that begins in line 2; ",
+    ):
+        read(path)
+
+
+def test_lines_that_end_as_on_old_machines_are_not_one_long_line(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_text("text,label\r" + "some words,a\r" * 50, newline="")
+    monkeypatch.setattr(dialect, "MAX_LINE", 100)
+    assert len(read(path)) == 50
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_matrix_that_is_packed_by_another_method_is_refused(tmp_path, method):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w", method) as archive:
+        archive.writestr("data.npy", bytes(10_000))
+    with pytest.raises(UserError, match="packed by deflate"):
+        check_files([tmp_path / "a.npz"])

@@ -1,0 +1,1 @@
+"""A person's own documents: read, compare, predict, topics, page, estimators."""

@@ -1,0 +1,324 @@
+"""Make a problem of a user's files: read the documents, compute their features, build."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+from unicodedata import normalize
+
+import numpy as np
+import scipy.sparse as sp
+
+from transferbench import settings
+from transferbench.core.scale import safe_scale
+from transferbench.data import text
+from transferbench.data.problems import split_by_domain
+from transferbench.errors import UserError, brief
+from transferbench.files import user_path
+from transferbench.measures import ALL
+from transferbench.own.documents import (
+    Documents,
+    DomainFiles,
+    Labels,
+    ReadOptions,
+    check_kind,
+    check_unique,
+)
+from transferbench.own.labels import difference, like, warn_of_alike
+from transferbench.own.markup import strip_tags
+from transferbench.own.multilabel import SEPARATOR, check_single, split_labels
+from transferbench.own.read import (
+    read_domain,
+    stack,
+    warn_of_numbering,
+    with_labels,
+)
+from transferbench.own.vectors import Features, choose_features, embeddings, read_vectors
+from transferbench.parameters import Count, CountOrZero, Params, resolve
+from transferbench.problem import Family, Matrix, Names, Problem, Truth
+from transferbench.settings import Settings
+from transferbench.user_files import check_files
+
+MAX_CLASSES = 1000
+#: The features of a text; "auto" means characters if most of them are of a script without spaces
+#: between words, see `used_options`.
+Tokens = Literal["auto", "words", "characters"]
+WORDS = r"\w\w+"
+#: What to do with tags, comments, scripts and entities of HTML.
+Html = Literal["keep", "strip"]
+#: Number of documents of a file, and of characters of a document, that the script is detected from.
+SAMPLE_SIZE = 1000
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The problem of the user's files, and their documents."""
+
+    problem: Problem
+    truth: Truth
+    #: Documents of the labelled domains.
+    sources: list[Documents]
+    #: Documents of the other domains.
+    targets: list[Documents]
+    #: Every option of the features with its value; commands print them.
+    options: dict[str, Any]
+    features: Features = "words"
+
+
+def load(
+    sources: Sequence[DomainFiles],
+    targets: Sequence[DomainFiles],
+    *,
+    family: Family,
+    labels: Labels,
+    options: Params,
+    read_options: ReadOptions = ReadOptions(),
+    name: str = "own",
+    clusters: int = 0,
+    label_file: Path | None = None,
+    using: Settings | None = None,
+) -> Loaded:
+    """Read the files of the domains, and build their problem."""
+    # `labels`: Documents of the targets that must have a label.
+    # `using`: Settings that name the model of embeddings and the folder where they are stored. By
+    # default the environment decides.
+    domains = [*sources, *targets]
+    check_unique(domains)
+    files = [file for domain in domains for file in domain.files]
+    check_files([*files, *([label_file] if label_file else [])])
+    labelled = [read_domain(domain, read_options.of_sources(), "all") for domain in sources]
+    usual = SEPARATOR if family == "multilabel" else ""
+    if labelled and read_options.separator is None:
+        check_single(_names(labelled, usual), labelled[0].path, usual)
+    unlabelled = [read_domain(domain, read_options, labels) for domain in targets]
+    warn_of_numbering([*labelled, *unlabelled])
+    if label_file:
+        classes = _names(labelled, "") if family == "transfer" else ()
+        unlabelled = with_labels(unlabelled, label_file, read_options, classes)
+    everything = [*labelled, *unlabelled]
+    vectors = [user_path(name) for name in read_options.vectors]
+    check_kind(everything)
+    features = choose_features(read_options.features, vectors, everything[0].kind)
+    used = used_options(everything, options)
+    dense = None
+    if features != "words":
+        if vectors:
+            dense = read_vectors(vectors, everything)
+        else:
+            texts = [text for file in everything for text in _texts(file, used["html"])]
+            dense = embeddings(texts, using or settings.load())
+    if features == "embeddings":
+        used = {name: value for name, value in used.items() if name == "html" and not vectors}
+    separator = usual if read_options.separator is None else read_options.separator
+    built = documents_problem(
+        labelled, unlabelled, used, name=name, clusters=clusters,
+        separator=separator if family == "multilabel" else None,
+        dense=dense, words=features != "embeddings",
+    )  # fmt: skip
+    return Loaded(*built, labelled, unlabelled, used, features)
+
+
+def documents_problem(
+    sources: Sequence[Documents],
+    targets: Sequence[Documents],
+    options: Params,
+    *,
+    name: str = "own",
+    clusters: int = 0,
+    separator: str | None = None,
+    dense: np.ndarray | None = None,
+    words: bool = True,
+) -> tuple[Problem, Truth]:
+    """Return the problem of documents, and its truth."""
+    # It is a transfer problem, or a clustering problem if there is no source. Classes are the
+    # labels of the sources in alphabetical order. Without sources they are the labels of the
+    # targets, or the numbers from 1 to `clusters`. Labelled documents of the targets are scored.
+    # `separator`: Text between the labels of a document in a multi-label problem; "" if each
+    # document has one label. None makes a problem with one label for each document.
+    # `dense`: Vectors (n, d) of all documents with rows of length one, or None. They are the second
+    # view, or the only one.
+    classes = [str(i + 1) for i in range(clusters)] or _classes(sources or targets, separator)
+    files = [*sources, *targets]
+    warn_of_alike(_label_counts(files, separator), files[0].path)
+    if clusters:
+        files = [replace(file, labels=[""] * len(file)) for file in files]
+    has_label = np.array([bool(label) for file in files for label in file.labels])
+    Y = np.vstack([_indicator(file, classes, separator) for file in files])
+    of_file = np.repeat(np.arange(len(files)), [len(file) for file in files])
+    views: list[Matrix] = [] if dense is None else [dense]
+    features: Names = ()
+    if words or dense is None:
+        X, features = feature_function(files[0].kind)(files, **used_options(files, options))
+        nonzeros = np.bincount(of_file, np.diff(X.indptr), minlength=len(files))
+        if not nonzeros.all():
+            raise _no_features(files[int(nonzeros.argmin())])
+        views.insert(0, X)
+    family: Family = "transfer" if separator is None else "multilabel"
+    if family == "transfer" and sources and views[0] is not dense:
+        used = used_options(files, options)
+        if used.get("characters") and used["tokens"] == "words":
+            documents = (document for file in files for document in _texts(file, used["html"]))
+            ngrams = text.character_view(documents, used["characters"], "log-tf-idf", True)
+            views[1:1] = [ngrams] if ngrams.shape[1] else []
+    seen = of_file < len(sources)
+    names = [ALL] if family == "multilabel" else []
+    for file in files:  # a number after a repeated or reserved name
+        first = file.name or file.path.stem
+        candidates = (first, *(f"{first}-{i}" for i in range(2, len(files) + 3)))
+        names.append(next(candidate for candidate in candidates if candidate not in names))
+    names = names[-len(files) :]
+    family = family if sources else "clustering"
+    scored = ~seen & has_label
+    try:
+        return split_by_domain(
+            name, family, classes, names, of_file, views, Y, seen, scored=scored,
+            signed=views[0] is dense, features=features,
+        )  # fmt: skip
+    except ValueError as error:
+        raise UserError(f"{error}".removeprefix("own: ")) from error
+
+
+def feature_function(kind: str) -> Callable[..., tuple[sp.csr_array, np.ndarray]]:
+    """Return the function that makes weighted features (n, d) and their names (d,) from files."""
+    # Its keyword-only arguments are the options.
+    return text_features if kind == "texts" else _matrix_features
+
+
+def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
+    """Return every option of the features with its value: the given one or the default."""
+    # The value "auto" of `tokens` becomes "characters" or "words". It becomes "characters" if no
+    # `token_pattern` is given, and if most characters of the first documents of all files are of
+    # scripts without spaces between words. Matrices of whole numbers are counts, and have the
+    # defaults of texts. Other matrices are not weighted.
+    check_kind(files)
+    values = resolve(feature_function(files[0].kind), options, "the documents")
+    if values.get("tokens") == "auto":
+        html: Html = "strip" if values["html"] == "strip" else "keep"
+        first = (document for file in files for document in islice(_texts(file, html), SAMPLE_SIZE))
+        starts = (document[:SAMPLE_SIZE] for document in first)
+        words = values["token_pattern"] != WORDS or text.has_spaces(starts)
+        values["tokens"] = "words" if words else "characters"
+    if None in (values["weighting"], values["unit_length"]):
+        counts = not any((sp.csr_array(file.content).data % 1).any() for file in files)
+        defaults = {"weighting": "log-tf-idf" if counts else "tf", "unit_length": counts}
+        values |= {name: value for name, value in defaults.items() if values[name] is None}
+    return values
+
+
+def _texts(file: Documents, html: Html) -> Iterator[str]:
+    """Yield the texts of a file with composed characters, as separate accents would split words."""
+    assert not sp.issparse(file.content)
+    texts = map(strip_tags, file.content) if html == "strip" else file.content
+    return (normalize("NFC", document) for document in texts)
+
+
+def _classes(files: Sequence[Documents], separator: str | None) -> list[str]:
+    """Return the labels of the documents in alphabetical order."""
+    classes = sorted(_names(files, separator))
+    path = files[0].path
+    if len(classes) < 2:
+        present = f"the one label {brief(classes[0])}" if classes else "no label"
+        raise UserError(f"{path}: {present}; expected documents of two classes or more.")
+    labelled = sum(bool(label) for file in files for label in file.labels)
+    if len(classes) > MAX_CLASSES or (len(classes) > 10 and 2 * len(classes) > labelled):
+        expected = f"several documents of each class, at most {MAX_CLASSES} classes"
+        counts = f"{len(classes)} different labels of {labelled} documents, expected {expected}"
+        raise UserError(f"{path}: {counts}; is it the right column (--label-column)?")
+    return classes
+
+
+def _names(files: Sequence[Documents], separator: str | None) -> set[str]:
+    """Return the labels of the documents."""
+    labels = {label for file in files for label in file.labels}
+    return {name for label in labels for name in split_labels(label, separator)}
+
+
+def _label_counts(files: Sequence[Documents], separator: str | None) -> Counter[tuple[str, str]]:
+    """Return the numbers of documents by label and file."""
+    counts = Counter[tuple[str, str]]()
+    for file in files:
+        paths = file.table.index.get_level_values("file")
+        for (label, path), n in Counter(zip(file.labels, paths, strict=True)).items():
+            for name in split_labels(label, separator):
+                counts[name, path] += n
+    return counts
+
+
+def _indicator(file: Documents, classes: Sequence[str], separator: str | None) -> np.ndarray:
+    """Return the labels (n, c) 0/1 of a file, zero for documents without a label."""
+    index = {label: i for i, label in enumerate(classes)}
+    Y = np.zeros((len(file), len(classes)))
+    for row, label in enumerate(file.labels):
+        for name in split_labels(label, separator):
+            if name not in index:
+                first = ", ".join(map(brief, classes[:10]))
+                why = f"label {brief(name)} is none of the source's ({first})"
+                remedy = "remove such documents or labels"
+                if other := like(name, classes):
+                    remedy = f"{difference(name, other)}: write it so"
+                raise UserError(f"{file.path}: {why}; {remedy}.")
+            Y[row, index[name]] = 1
+    return Y
+
+
+def text_features(
+    files: Sequence[Documents],
+    *,
+    tokens: Tokens = "auto",
+    stop_words: text.StopWords = "none",
+    token_pattern: str = WORDS,
+    min_df: Count = 2,
+    max_features: CountOrZero = 0,
+    weighting: text.Weighting = "log-tf-idf",
+    unit_length: bool = True,
+    html: Html = "keep",
+    characters: CountOrZero = 40_000,
+) -> tuple[sp.csr_array, np.ndarray]:
+    """Return the weighted token counts (n, d) of the texts of all files, and the tokens (d,)."""
+    # `characters` is the largest number of features in a view of its own, see
+    # `text.character_view`.
+    documents = (document for file in files for document in _texts(file, html))
+    try:
+        counts, vocabulary = text.count(
+            documents, text.PAIRS if tokens == "characters" else token_pattern
+        )
+    except ValueError as error:
+        raise UserError(f"{files[0].path}: {error}; see the option token_pattern.") from None
+    columns = text.select(
+        counts, vocabulary, stop_words=stop_words, min_df=min_df, max_features=max_features or None
+    )
+    if not columns.size:
+        raise _no_features(files[0])
+    counts = counts[:, columns]  # frees the counts of all tokens
+    return text.weight(counts, weighting, unit_length), vocabulary[columns]
+
+
+def _matrix_features(
+    files: Sequence[Documents],
+    *,
+    min_df: Count = 1,
+    weighting: text.Weighting | None = None,
+    unit_length: bool | None = None,
+) -> tuple[sp.csr_array, np.ndarray]:
+    """Return the weighted features (n, d) of the matrices of all files, and their numbers (d,)."""
+    # `weighting`, `unit_length`: See `text.weight`; None, which `used_options` replaces, leaves the
+    # matrices as they are.
+    X = stack(files)
+    columns = np.flatnonzero(text.document_frequency(X) >= min_df)
+    if not columns.size:
+        raise _no_features(files[0])
+    X = X[:, columns]
+    if weighting != "log-tf":
+        X = safe_scale([X], f"{files[0].path}")[0]
+    what, first = ("feature", 1) if files[0].kind == ".svm" else ("column", 0)
+    names = np.array([f"{what} {column + first}" for column in columns], dtype=object)
+    return text.weight(X, weighting or "tf", bool(unit_length)), names
+
+
+def _no_features(file: Documents) -> UserError:
+    remedy = "set --option min_df=1"
+    if file.kind == "texts":
+        remedy += " or tokens=characters, or see token_pattern and stop_words"
+    return UserError(f"{file.path}: no feature is left of its documents; {remedy}.")

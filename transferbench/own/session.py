@@ -1,0 +1,218 @@
+"""Compare models on the documents of a user, from Python, the command line or an estimator.
+
+session = Session.from_files(["labelled.csv"], ["mail.csv"], names=["lr", "gcmf"])
+compared = session.compare()
+session.table(compared)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from transferbench.artefacts import Folder, open_folder
+from transferbench.errors import UserError
+from transferbench.models.transfer.consensus import FEW
+from transferbench.own import compare as comparing
+from transferbench.own.compare import Comparison
+from transferbench.own.dialect import Dialect
+from transferbench.own.documents import Documents, Labels, ReadOptions, find_domains
+from transferbench.own.evidence import MAX_EVIDENCE, NO_CONFIDENCE, PART
+from transferbench.own.fits import FitPlan, fit_plan, model_problem, plan_fits
+from transferbench.own.problem import load
+from transferbench.own.sample import LABEL_WEIGHT, random_rows, sample_of, take, with_sample
+from transferbench.own.separation import Separation, separations
+from transferbench.own.vectors import Features
+from transferbench.parameters import Params
+from transferbench.problem import Family, Problem, Truth
+from transferbench.settings import Settings
+from transferbench.settings import load as load_settings
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True)
+class Session:
+    """A problem, and the models to compare on it."""
+
+    #: The problem. If there is a random sample of the targets, its labels are seen. They train and
+    #: choose models, see `sample.with_sample`.
+    problem: Problem
+    plans: Sequence[FitPlan]
+    #: The labels of the targets that are scored, None if there are none. They add measures and
+    #: change nothing else.
+    truth: Truth | None = None
+    #: `sources`, `targets`: The user's documents, if the problem is made of files.
+    sources: Sequence[Documents] = ()
+    targets: Sequence[Documents] = ()
+    #: All options by which the documents became features.
+    options: Params = field(default_factory=dict)
+    features: Features = "words"
+    #: Folder that keeps fits for the next command; None to keep none.
+    folder: Folder | None = None
+    #: The whole problem, if `problem` is a random part of it, see `part`.
+    whole: Problem | None = None
+    #: Rows of the user's documents in each domain of such a part; empty if all documents are in the
+    #: problem.
+    rows: Sequence[np.ndarray] = ()
+
+    @classmethod
+    def from_files(
+        cls,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        *,
+        names: Sequence[str],
+        family: Family,
+        params: Mapping[str, Mapping[str, object]],
+        repeats: int = 1,
+        seed: int = 0,
+        labels: Labels = "any",
+        label_file: Path | None = None,
+        label_weight: float = LABEL_WEIGHT,
+        options: Params,
+        read_options: ReadOptions = ReadOptions(),
+        clusters: int = 0,
+        using: Settings | None = None,
+    ) -> Self:
+        """Make a session with a problem that is made of files."""
+        # The arguments are checked before the files are read, because large files take long.
+        # `labels`: Labels that targets must have. With a labelled sample, only its labels are read.
+        # `label_weight`: Number of documents of a source as which a labelled document of the sample
+        # counts in training.
+        # `options`, `read_options`, `clusters`, `using`: The settings also name the folder that
+        # keeps fits.
+        if label_file and (family != "transfer" or not sources):
+            raise UserError(
+                "--labels has one label for each document, for a source and a target; expected no "
+                "--labels for several labels or without a source."
+            )
+        plans = plan_fits(family, names, params, repeats=repeats, seed=seed)
+        loaded = load(
+            find_domains(sources), find_domains(targets), family=family,
+            labels="none" if label_file else labels, options=options, read_options=read_options,
+            clusters=clusters, label_file=label_file, using=using,
+        )  # fmt: skip
+        problem = loaded.problem
+        if label_file:
+            problem = with_sample(problem, loaded.truth, label_weight)
+        used = using or load_settings()
+        folder = open_folder(used.data, used.max_artefacts)
+        return cls(
+            problem, plans, loaded.truth, loaded.sources, loaded.targets, loaded.options,
+            loaded.features, folder,
+        )  # fmt: skip
+
+    @property
+    def sampled(self) -> bool:
+        """True if documents of the targets are labelled; they train and choose models."""
+        return sample_of(self.problem) is not None
+
+    def part(self) -> Self:
+        """Return the session on random documents if a domain is larger than in the evidence."""
+        # A model is chosen on PART documents of each domain. All labelled documents of targets are
+        # among them.
+        if max(len(domain.seen) for domain in self.problem.domains) <= MAX_EVIDENCE:
+            return self
+        rows = random_rows(self.problem, PART, FEW)
+        problem, truth = take(self.problem, self.truth, rows)
+        return replace(self, problem=problem, truth=truth, whole=self.problem, rows=rows)
+
+    def compare(
+        self,
+        progress: Callable[[Sequence[FitPlan]], Iterable[FitPlan]] = iter,
+        *,
+        crossed: bool = True,
+        untrained: bool = True,
+        clusters: bool = False,
+    ) -> Comparison:
+        """Fit the models, and recommend one; see `compare.compare`."""
+        return comparing.compare(
+            self.problem, progress(self.plans), self._separations(), crossed=crossed,
+            untrained=untrained, clusters=clusters, embedded=self.features == "both",
+            folder=self.folder, whole=self.whole,
+        )  # fmt: skip
+
+    def fit_whole(self, compared: Comparison, names: Collection[str]) -> Comparison:
+        """Return a comparison of `part` with models that are fitted on all documents."""
+        if compared.problem is self.problem:
+            return compared
+        fit = partial(
+            fit_plan, self.problem, memory={}, separations=self._separations(), crossed=False,
+            embedded=self.features == "both", folder=self.folder,
+        )  # fmt: skip
+        fitted = {plan.model: fit(plan) for plan in self.plans if plan.model in names}
+        return replace(compared, problem=self.problem, models={**compared.models, **fitted})
+
+    def describe(self, domain: int, row: int) -> tuple[str, str]:
+        """Return the place of a document, and its text, which is empty for matrices."""
+        # The place is its file and row there; without files it is its domain and number.
+        files = [*self.sources, *self.targets]
+        row = int(self.rows[domain][row]) if self.rows else row
+        if not files:
+            return f"{self.problem.domains[domain].name}, document {row + 1}", ""
+        file, number = files[domain].table.index[row]
+        text = str(files[domain].content[row]) if files[domain].kind == "texts" else ""
+        return f"{self._file_names[file]}, row {number}", text
+
+    def describe_in(self, name: str, row: int) -> tuple[str, str]:
+        """Return the place and the text of a document of the domain of a name, see `describe`."""
+        names = [domain.name for domain in self.problem.domains]
+        return self.describe(names.index(name), row)
+
+    @cached_property
+    def _file_names(self) -> dict[str, str]:
+        """The name of each file by its path; the path itself if several files have the name."""
+        files = (*self.sources, *self.targets)
+        paths = {path for file in files for path in file.table.index.unique(0)}
+        counts = Counter(Path(path).name for path in paths)
+        return {path: Path(path).name if counts[Path(path).name] == 1 else path for path in paths}
+
+    def _separations(self) -> Mapping[str, Separation]:
+        return separations(self.problem, self.sources, self.targets, self.options)
+
+    def table(self, compared: Comparison) -> DataFrame:
+        """Return a row for each target and model; see `compare.results_table`."""
+        # Without a truth, models are scored on labelled documents of targets that are held out.
+        return comparing.results_table(compared, self.truth or sample_of(self.problem))
+
+    def write_sample(self, path: Path, count: int, label: str, seed: int = 0) -> int:
+        """Write random documents of the targets to label, and return their number."""
+        # `path`: It has semicolons if the target has them. It has a byte order mark, by which
+        # spreadsheets recognise UTF-8.
+        from transferbench.own import predictions  # loads pandas
+
+        sample = predictions.sample(self.targets, count, label, seed)
+        semicolons = self.targets[0].dialect.delimiter == ";"
+        dialect = Dialect(mark=True, delimiter=";" if semicolons else ",")
+        predictions.write(path, sample, dialect)
+        return len(sample)
+
+    def write_predictions(
+        self,
+        path: Path,
+        compared: Comparison,
+        names: Collection[str],
+        *,
+        separator: str | None = None,
+        with_scores: bool = False,
+    ) -> int:
+        """Write a row for each document of the targets, and return their number."""
+        # `path`: CSV, TSV or JSON lines. CSV gets the dialect of the first file of the targets.
+        from transferbench.own import predictions
+
+        fits = {name: compared.models[name].fits[0] for name in names}
+        seen = model_problem(compared.problem, next(iter(names)), self.features == "both")
+        table = predictions.predict(
+            seen, fits, self.targets, separator=separator, with_scores=with_scores,
+            unranked=NO_CONFIDENCE,
+        )  # fmt: skip
+        predictions.write(path, table, self.targets[0].dialect)
+        return len(table)
