@@ -28,6 +28,7 @@ FILES = {
     "without_fit.py": "fit = 5",
     "exits.py": "raise SystemExit(3)",
     "raises.py": "raise RuntimeError('at import')",
+    "greet.py": "import click\n@click.command()\ndef command(): click.echo('hello')",
     "without_tasks.py": "FILES, FACTS = {}, {}\ndef build(task, files): ...",
     "without_build.py": "FILES, TASKS, FACTS = {}, {'a/b': 'c'}, {}",
 }
@@ -41,6 +42,11 @@ raising-data = plugged.raises
 syntax-data = plugged.syntax
 gone-data = plugged.gone
 taken-out = transferbench.taken_out
+[transferbench.commands]
+greet = plugged.greet:command
+exit-command = plugged.exits:command
+raise-command = plugged.raises:command
+no-command = plugged.good_model:fit
 [transferbench.models.clustering]
 good-model = plugged.good_model
 without-fit = plugged.without_fit
@@ -135,3 +141,25 @@ def test_a_model_that_cannot_be_imported_is_one_line(beside, model, why):
         assert last.startswith(f"Error: model {model} cannot be used")
         assert why in last
         assert out == ""
+
+
+def test_a_command_of_another_package_is_found_by_its_name(beside):
+    assert beside("greet") == ("hello\n", "")
+    assert "greet" not in beside("--help")[0]
+    assert "Did you mean 'greet'?" in beside("gret", code=2)[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("exit-command", "SystemExit: 3"),
+        ("raise-command", "RuntimeError: at import"),
+        ("no-command", "expected MODULE:NAME of a click.Command"),
+    ],
+)
+def test_a_broken_command_of_another_package_is_one_line(beside, name, why):
+    out, err = beside(name, code=2)
+    assert out == ""
+    assert err.startswith(f"Error: command {name} of another package")
+    assert why in err
+    assert err.count("\n") == 1

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from transferbench import models
-from transferbench.cli import invoke
+from transferbench.cli import COMMANDS, FOLDER, invoke
 
 HEAVY = ("numpy", "scipy", "sklearn", "pandas", "pydantic", "requests", "tqdm", "yaml")
 
@@ -136,7 +136,7 @@ def test_names_are_completed(words, found, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "modules"),
     [
-        (["--help"], HEAVY),
+        (["--help"], (*HEAVY, "importlib.metadata", *(f"transferbench.cli.{n}" for n in COMMANDS))),
         (["list"], ("sklearn", "pandas", "pydantic", "transferbench.models.transfer.gcmf")),
         (["describe", "gcmf"], ("transferbench.tasks", "transferbench.runs", "yaml")),
     ],
@@ -150,6 +150,10 @@ def test_a_command_imports_only_what_it_needs(arguments, modules):
         [sys.executable, "-c", code], env=plain, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "imported:"
+
+
+def test_the_table_of_commands_is_what_the_folder_has():
+    assert list(COMMANDS) == sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
 
 
 def test_help_of_every_command():

@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 from transferbench import __version__, plugins, settings
 from transferbench.cli._terminal import DEBUG, echo, show_warnings
 from transferbench.errors import Failure, SeveralErrors, UserError, unknown
+from transferbench.messages import reason
 
 FOLDER = Path(__file__).parent
 #: Commands by name, with the line that `--help` prints. The module of a command is the file of this
@@ -63,15 +64,21 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name.startswith("-"):
             return None
-        listed = self.list_commands(ctx)
-        module = f"{__name__}.{name}"
-        if name not in listed:
-            others = {point.name: point for point in plugins.points().select(group=GROUP)}
-            if name not in others:
-                raise unknown("command", name, [*listed, *others], "See `transferbench --help`.")
-            module = others[name].value
-        command: click.Command = importlib.import_module(module).command
-        return command
+        if name in (listed := self.list_commands(ctx)):
+            command: click.Command = importlib.import_module(f"{__name__}.{name}").command
+            return command
+        others = {point.name: point for point in plugins.points().select(group=GROUP)}
+        if name not in others:
+            raise unknown("command", name, [*listed, *others], "See `transferbench --help`.")
+        try:
+            loaded: object = others[name].load()
+        except (Exception, SystemExit) as error:
+            why = f"{others[name].value} cannot be imported: {reason(error)}"
+            raise UserError(f"command {name} of another package: {why}.") from error
+        if not isinstance(loaded, click.Command):
+            expected = f"{others[name].value} is none; expected MODULE:NAME of a click.Command"
+            raise UserError(f"command {name} of another package: {expected}.")
+        return loaded
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
