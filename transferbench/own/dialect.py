@@ -129,18 +129,17 @@ def _warn_of_another(
     """Warn of characters of UTF-8 in another encoding, and of a likely other script."""
     # `start`: The first byte that is not UTF-8.
     is_western = "é".encode().decode(named, "replace") == "Ã©"
+    found = likely(content, MIN_CONFIDENCE) if is_western else ""
+    letters = {c for c in content.decode(found or "ascii", "ignore") if c > "\x7f" and c.isalpha()}
     valid, wrong = _count_valid(content)
-    # Two Latin letters or signs that are a character of UTF-8, such as Ã©, are rare.
-    if valid > max(1, wrong / 5 if is_western else wrong):
+    if letters and not any(unicodedata.name(c, "").startswith("LATIN") for c in letters):
+        why = f"it is read as {named.upper()}, but looks like {found.upper()}"
+        warn(f"{path}: {why}; if it is, name {options.setting('encoding', found)}")
+    elif valid > max(1, wrong / 5 if is_western else wrong):  # Ã© and the like are rare
         why = f"{counted(valid, 'character')} of it are UTF-8, {counted(wrong, 'byte')} not"
         where = f"first in line {_line(content, start)}"
         remedy = "if it is UTF-8, correct these bytes"
         warn(f"{path}: {why}, {where}; it is read as {named.upper()}: {remedy}")
-    elif is_western and (found := likely(content, MIN_CONFIDENCE)):
-        letters = {c for c in content.decode(found) if not c.isascii() and c.isalpha()}
-        if letters and not any(unicodedata.name(c, "").startswith("LATIN") for c in letters):
-            why = f"it is read as {named.upper()}, but looks like {found.upper()}"
-            warn(f"{path}: {why}; if it is, name {options.setting('encoding', found)}")
 
 
 def likely(content: bytes, least: float = 0.0) -> str:

@@ -266,7 +266,7 @@ class _CsvRows:
         blank, repeated = 0, list[int]()
         for first, last, row in numbered:
             if not "".join(row).strip():
-                blank += bool(row and any(row))
+                blank += row not in ([], [""])
                 continue
             if row[0].strip(AROUND).casefold() in folded and sorted(_folded(row)) == sorted(folded):
                 if _folded(row) != folded:
@@ -278,7 +278,8 @@ class _CsvRows:
                 # Values beyond the names may be blank, and columns without a name may be missing.
                 extra = [cell for j, cell in enumerate(row) if j not in names]
                 if any(map(str.strip, [*extra, *header[len(row) :]])):
-                    fault = f"{len(row)} values, but the first line has {len(names)} names"
+                    fault = f"{counted(len(row), 'value')}, but the first line has "
+                    fault += counted(len(names), "name")
                     raise _RowError(first, fault)
                 row = [row[j] if j < len(row) else "" for j in names]
             rows[last] = row
