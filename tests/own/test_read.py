@@ -123,7 +123,10 @@ BAD = {
     "case.csv": (b"Text,TEXT,label\na,b,c\n", ":1: no column 'text' among 'Text', 'TEXT', "),
     "twice.csv": (b"text,label,text\na,b,c\n", ":1: column 'text' occurs twice"),
     "ragged.csv": (b"text,label\na,b\nc,d,e\n", ":3: 3 values, but the first line has 2 names"),
-    "latin.csv": (b"text,label\na,b\nM\xfcller,b\n", ":3: byte 2 is not UTF-8; it looks like CP125"),
+    "latin.csv": (
+        b"text,label\na,b\nM\xfcller,b\n",
+        ":3: byte 2 is not UTF-8; it looks like CP125",
+    ),
     "nolabel.csv": (b"text,label\na,b\nc, \n", ":3: no label"),
     "control.csv": (b"text,label\na,b\x1b[31m\n", ":2: label: 'b\\x1b[31m' has control characters"),
     "much.csv": (b"text,label\n" + b"a" * 2200, "the setting max_size"),

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from transferbench.errors import UserError, brief
@@ -109,18 +110,17 @@ class ReadOptions:
         multiple=True, show_default=False,
     )  # fmt: skip
 
-    #: How messages name a setting: as an argument of Python. The command line and YAML files have
-    #: another form.
+    #: How messages name a setting: as an argument of Python. A subclass has the form of its door.
     setting_form: ClassVar[str] = "{name}={value!r}"
 
     def setting(self, name: str, value: str = "NAME") -> str:
-        """Return how a user gives a setting of reading, and that of sources, for messages."""
+        """Return a setting as the user gives it, and that of sources alone, for messages."""
         flags = {each.name: each.metadata["flags"][0] for each in fields(ReadOptions)}
-        of_all, of_sources = (
-            self.setting_form.format(name=n, flag=flags[n], value=value)
-            for n in (name, f"source_{name}")
-        )
-        return f"{of_all} (of sources alone: {of_sources})"
+        forms = [
+            self.setting_form.format(name=n, flag=flags[n], value=value, quoted=quote(value))
+            for n in (name, f"source_{name}") if n in flags
+        ]  # fmt: skip
+        return " (of sources alone: ".join(forms) + ")" * (len(forms) - 1)
 
     def of_sources(self) -> Self:
         """Return the options to read sources."""

@@ -111,8 +111,8 @@ def column(
     listed = f"{', '.join(map(brief, names[:MAX_LISTED]))}{more}"
     remedy = f"name yours: {options.setting(kind)}"
     if len(names) == 1 and path.suffix.lower() != ".jsonl":
-        remedy += ", or separate columns by a comma, semicolon or tab, or by another sign: "
-        remedy += options.setting("delimiter", ":")
+        remedy += ", or separate columns by a comma, semicolon or tab, or by a sign that you name: "
+        remedy += options.setting("delimiter")
     raise UserError(f"{path}:1: no column {name!r} among {listed}; {remedy}.")
 
 
