@@ -62,6 +62,26 @@ def test_signs_of_a_pattern_in_the_name_of_a_file(mail):
     assert find_files("*.csv", inside).files == (inside / "q.csv",)
 
 
+@pytest.mark.parametrize("folder", ["mail, old", "mail [old]", "*", "a,b/[c]"])
+@pytest.mark.parametrize("start", ["", "here", "absolute"])
+def test_a_folder_that_exists_is_taken_literally(tmp_path, monkeypatch, folder, start):
+    """Its name may have signs of lists and of patterns, as the name of a file may."""
+    monkeypatch.chdir(tmp_path)
+    Path(folder).mkdir(parents=True)
+    for name in ("a.csv", "b, c.csv"):
+        (Path(folder) / name).write_text("text")
+    where = {"": Path(), "here": tmp_path, "absolute": Path()}[start]
+    given = f"{tmp_path / folder}" if start == "absolute" else folder
+    both = [where / given / "a.csv", where / given / "b, c.csv"]
+    assert [*find_files(given, where).files] == both
+    assert [*find_files(f"{given}/*.csv", where).files] == both
+    assert [*find_files(f"{given}/[ab]*", where).files] == both
+    assert [*find_files(f"{given}/b, c.csv", where).files] == both[1:]
+    if "," not in folder:
+        assert [*find_files(f"{given}/a*,{given}/b*", where).files] == both
+    assert find_files(given, where).name == Path(folder).stem
+
+
 def test_the_labels_of_a_matrix_are_no_document_file(mail):
     for name in ("m.npz", "m.labels.txt"):
         (mail / name).write_text("x")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections import Counter
@@ -27,7 +26,6 @@ from user_documents import (
 from transferbench.errors import UserError
 from transferbench.own import problem as own_problem
 from transferbench.own.documents import Documents, find_domains
-from transferbench.own.labels import warn_of_alike
 from transferbench.own.problem import documents_problem, used_options
 from transferbench.own.read import with_labels
 
@@ -207,116 +205,6 @@ def test_a_target_with_the_documents_of_the_source_is_refused(tmp_path, kind):
             own_problem.load(*domains, family=family, labels="any", options={"min_df": 1})
 
 
-@pytest.mark.parametrize(
-    ("kind", "one", "others"),
-    [
-        ("case", "Ham", ["ham"]), ("case", "STRASSE", ["straße"]), ("case", "да", ["Да"]),
-        ("case", "True", ["true"]), ("a blank at the beginning", " x", ["x"]),
-        ("a blank at the end", "긍정", ["긍정 ", "긍정\u3000"]), ("blanks", "긍 정", ["긍정"]),
-        ("blanks", "a b", ["a\u00a0b"]), ("Unicode form", "caf\u00e9", ["cafe\u0301"]),
-        ("Unicode form", "긍", ["\u1100\u1173\u11bc"]), ("width", "\ufb01n", ["fin"]),
-        ("width", "ham", ["\uff48\uff41\uff4d"]), ("width", "1", ["\uff11"]),
-        ("the notation of a number", "1", ["1.0", "+1", "01", "1e0", "\u0661"]),
-        ("the notation of a number", "100", ["1e2"]), ("the notation of a number", "0", ["-0"]),
-        ("the notation of a number", ".5", ["0,5"]), ("kinds of dashes", "-1", ["\u22121"]),
-        ("invisible characters", "x", ["x\u200b", "\ufeffx", "x\ufe0f", "x\u3164"]),
-        ("invisible characters", "xy", ["x\u00ady"]), ("kinds of dashes", "a-b", ["a\u2013b"]),
-        ("kinds of dashes or quotes", "it's", ["it\u2019s"]), ("encoding", "café", ["cafÃ©"]),
-        ("letters that look alike", "spam", ["sp\u0430m"]), ("HTML entities", "R&D", ["R&amp;D"]),
-        ("letters that look alike", "A", ["\u0391"]), ("enclosing quotes", "ham", ["'ham'"]),
-        ("Unicode form, case, blanks or notation", "Ham ", ["ham"]),
-        ("separators of thousands", "1000", ["1,000", "1.000", "1'000", "1_000"]),
-        ("separators of thousands", "1000000", ["1,000,000"]), ("case", "İstanbul", ["istanbul"]),
-        ("signs between words", "very good", ["very-good", "very_good"]),
-        ("signs between words", "covid19", ["covid-19"]), ("enclosing quotes", "ham", ['"ham"']),
-        ("enclosing quotes", "ham", ["«ham»", "‹ham›", "„ham“", "‚ham‘", "”ham”"]),
-        ("letters that look alike", "ktmhbrn", [f"{c}tmhbrn" for c in "\u043a\u03ba"]),
-        ("letters that look alike", "tmhbn", ["t\u043chbn", "\u0442mhbn", "tm\u043db\u043f"]),
-    ],
-)  # fmt: skip
-def test_labels_that_look_alike_are_two_classes_and_warned_of_once(kind, one, others):
-    for other in others:
-        source = make_documents("s.csv", [*CAT, *SEA], [one, other] * 4)
-        with pytest.warns(UserWarning, match=f"differ only by {kind}.* \\(.* of s.csv") as warned:
-            problem, _ = documents_problem([source], [make_documents("t.csv", CAT, [""] * 4)], {})
-        assert set(problem.classes) == {one, other}
-        (text,) = (str(each.message) for each in warned)
-        shown = re.findall(r"""('[^']*'|"[^"]*") is 4 documents of s.csv""", text)
-        assert sorted(map(ast.literal_eval, shown)) == sorted((one, other))
-        assert len(set(shown)) == 2
-
-
-def test_printable_labels_are_shown_as_they_are():
-    shown = (("긍정", "긍정 ", "'긍정', '긍정 '"), ("긍정", "긍정\u200b", r"'긍정', '긍정\u200b'"),
-             ("긍정", "긍정\u3164", r"'긍정', '긍정\u3164'"), ("да", "Да", "'Да', 'да'"),
-             ("spam", "sp\u0430m", r"'spam', 'sp\u0430m'"))  # fmt: skip
-    for one, other, listed in shown:
-        with pytest.warns(UserWarning, match=re.escape(f"labels {listed} differ only by ")):
-            warn_of_alike({(one, "s.csv"): 1, (other, "s.csv"): 2}, Path("s.csv"))
-
-
-@pytest.mark.parametrize(
-    ("labels", "warned"),
-    [
-        (["1.1", "1.2", "1.9", "1.10"], False), (["10.1", "10.10", "10.11"], False),
-        (["01.1", "01.10", "01.2"], False), (["10.1", "10.10", "10.2", "10.20", "x"], False),
-        (["1.1", "1.10"], True), (["1", "1.0", "1.1", "1.2"], True), (["0.5", "0.50", "0.7"], True),
-        (["1.0", "1.00", "1.1", "1.2"], True), (["1.5", "1.50", "2.5", "3.5"], True),
-        (["1.1", "01.1", "1.2", "1.3"], True),
-    ],
-)  # fmt: skip
-def test_codes_of_sections_are_no_numbers(labels, warned, recwarn):
-    warn_of_alike({(label, "s.csv"): 1 for label in labels}, Path("s.csv"))
-    assert bool(recwarn.list) == warned
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [("1-5", "15"), ("-1", "1"), ("1e-5", "1e5"), ("a+", "a-"), ("A-", "A"), ("1,5", "15"),
-     ("2020-01", "202001"), ("1,00", "100"), ("c#", "c"), ("12,000,00", "1200000")],
-)  # fmt: skip
-def test_signs_that_count_make_other_labels(one, other, recwarn):
-    warn_of_alike({(one, "s.csv"): 1, (other, "s.csv"): 1}, Path("s.csv"))
-    assert not recwarn.list
-
-
-def test_another_notation_in_another_file_is_no_code(recwarn):
-    of_source = {(label, "s.csv"): 1 for label in ("1.1", "1.2", "1.3")}
-    warn_of_alike(of_source | {(f"{label}0", "t.csv"): 1 for label, _ in of_source}, Path("s.csv"))
-    assert len(recwarn.list) == 3
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        ["1e2", "1e3"], ["10", "1"], ["nan", "inf"], ["C#", "C"], ["a.b", "ab"], ["-1", "1"],
-        ["0", "1", "-1", "2"], ["1,000", "1"], ["1.5", "15"], ["да", "нет"], ["日", "本"],
-        ["9007199254740993", "9007199254740992"], ["v1", "v1.0"], ["2020-01", "2020-10"],
-        ["é", "e"],
-    ],
-)  # fmt: skip
-def test_other_labels_are_not_warned_of(labels, recwarn):
-    source = make_documents("s.csv", [*CAT, *SEA], (labels * 4)[:8])
-    problem, _ = documents_problem([source], [make_documents("t.csv", CAT, [""] * 4)], {})
-    assert set(problem.classes) == set(labels)
-    assert not recwarn.list
-
-
-def test_a_label_of_a_target_that_looks_like_one_of_the_source_is_named():
-    target = make_documents("t.csv", CAT, ["cat", "c\u0430t", "sea", ""])
-    message = r"^t.csv: label .* none of the source's .*; 'c\\u0430t' differs from 'cat' only by "
-    message += "letters that look alike: write it so"
-    with pytest.raises(UserError, match=message):
-        documents_problem([SOURCE], [target], {})
-
-
-def test_a_label_of_a_label_file_that_looks_like_a_class_has_one_hint(tmp_path):
-    path = write_csv(tmp_path / "l.csv", [("t.csv", 1, "Cat")], ("file", "row", "label"))
-    with pytest.raises(UserError, match=r"l.csv:2: unknown label: 'Cat' differs from 'cat' only by "
-                                        r"case; write it so\.$"):  # fmt: skip
-        with_labels([TARGET], path, classes=("cat", "sea"))
-
-
 def test_a_label_file_finds_documents_that_were_moved_by_name_and_text(tmp_path):
     target = replace(TARGET, labels=[""] * len(TARGET.labels))
     rows = [("elsewhere/t.csv", 1, target.content[0], "cat")]
@@ -329,10 +217,3 @@ def test_a_label_file_finds_documents_that_were_moved_by_name_and_text(tmp_path)
     path = write_csv(tmp_path / "l.csv", [("x/t.csv", 1, "cat")], ("file", "row", "label"))
     with pytest.raises(UserError, match="is no document of a target"):
         with_labels([target], path)
-
-
-def test_alike_labels_of_source_and_target_are_counted_by_file():
-    files = [make_documents(f"{n}.csv", CAT, labels) for n, labels in
-             (("s", ["a", "b"] * 2), ("t", ["A", "b", "b", ""]))]  # fmt: skip
-    with pytest.warns(UserWarning, match="'A' is 1 document of t.csv; 'a' is 2 documents of s.csv"):
-        documents_problem([], files, {"min_df": 1})

@@ -111,7 +111,7 @@ def test_the_separator_or_the_model_makes_data_multilabel(names, has_source, sep
     "labels", [["a|b", "a"], ["b|a", "c|a"], ["a|b", " b "], ["a, b", "b"], ["a;b", "c;a"]]
 )
 def test_several_labels_are_refused_for_a_model_of_one_label(labels):
-    with pytest.raises(UserError, match=r"s\.csv: '.*' looks like several labels; name --lab"):
+    with pytest.raises(UserError, match=r"s\.csv: '.*' looks like several labels; name separator="):
         multilabel.check_single(labels, "s.csv")
     for names in (["a", "b"], ["a|b", "c|d", "e"], ["|", "a"], ["a, b", "c, d"]):
         multilabel.check_single(names, "s.csv")
@@ -121,8 +121,8 @@ def test_several_labels_are_refused_for_a_model_of_one_label(labels):
     ("family", "labels", "remedy"),
     [
         ("transfer", ["a, b", "b"], "',' and a multi-label model, or "
-         "--label-separator '' if it is one label."),
-        ("multilabel", ["a, b|c", "b|c"], "--label-separator '|' if it is one"),
+         "separator='' if it is one label."),
+        ("multilabel", ["a, b|c", "b|c"], "separator='|' if it is one"),
         ("multilabel", ["a, b|c", "d|c"], ""),
     ],
 )  # fmt: skip

@@ -144,7 +144,7 @@ def test_the_number_of_files_and_their_form_are_checked(folder, home):
     assert "short.npy: no vectors of documents" in message("short.npy")
     assert "gone.npy: no such file" in message("gone.npy")
     assert "s.csv: expected vectors in a file .npy or .npz" in message("s.csv")
-    assert "--features words does not use --vectors" in message("all.npy", features="words")
+    assert "features: words does not use vectors" in message("all.npy", features="words")
 
 
 def test_a_yaml_task_has_features_and_vectors(folder, home, encoder):

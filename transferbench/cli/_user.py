@@ -89,6 +89,8 @@ class FileOptions:
 class UserData(ReadOptions, FileOptions):
     """Values of all options; the help lists first FileOptions, then ReadOptions."""
 
+    setting_form = "{flag} {quoted}"
+
     @property
     def auto(self) -> bool:
         """True if the user asks for the recommended model."""

@@ -55,6 +55,7 @@ FEW_CLASSES = 4
 class Files(ReadOptions):
     """Values of the options that name the user's files."""
 
+    setting_form = "{flag} {quoted}"
     sources: tuple[str, ...] = option(
         "--source", type=click.Path(), multiple=True,
         help="Labelled documents of a domain of your own, given as for `compare`; repeatable.",

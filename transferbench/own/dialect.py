@@ -9,16 +9,18 @@ import codecs
 import csv
 import io
 import re
+import unicodedata
 import warnings
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from transferbench.errors import UserError, brief
 from transferbench.messages import counted
-from transferbench.own import encodings
 from transferbench.user_files import MAX_LINE as MAX_LINE
+
+if TYPE_CHECKING:
+    from transferbench.own.documents import ReadOptions
 
 #: Byte order marks. That of UTF-32 begins with that of UTF-16, so it comes first.
 MARKS = {
@@ -28,23 +30,16 @@ MARKS = {
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
-#: Encodings by the bytes of each four that are NUL in ASCII text.
-NUL_BYTES = {
-    (1, 3): "utf-16-le",
-    (0, 2): "utf-16-be",
-    (1, 2, 3): "utf-32-le",
-    (0, 1, 2): "utf-32-be",
-}
-#: Number of bytes at the start of a file that `NUL_BYTES` looks at.
-START = 64
+#: Encodings of several bytes a character, whose order of bytes the mark names.
+WIDE = ("utf-16", "utf-32")
+#: Bytes, from the first line that is not ASCII on, by which chardet recognises an encoding.
+SAMPLE_BYTES = 2**18
+#: Confidence of chardet from which another script than the named encoding's is likely.
+MIN_CONFIDENCE = 0.1
 #: Separators that are tried; | only if it separates a column that is wanted.
 DELIMITERS = (",", ";", "\t", "|")
 #: Names of separators that are hard to type.
 NAMED_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
-#: Encodings of Excel by region: Western Europe, Korea, Japan, China and Taiwan.
-EXAMPLES = ("cp1252", "cp949", "cp932", "gb18030", "cp950")
-#: Characters that every encoding which extends ASCII writes as ASCII does.
-ASCII = '\n\r\t ",;|0Aa'
 
 
 @dataclass(frozen=True)
@@ -65,11 +60,10 @@ class Dialect:
 DEFAULT = Dialect()
 
 
-def decode(path: Path, encoding: str) -> tuple[TextIO, Dialect]:
+def decode(path: Path, options: ReadOptions) -> tuple[TextIO, Dialect]:
     """Return the text of a file, and its encoding and byte order mark as a Dialect."""
-    # A file with a byte order mark has the encoding of the mark. For other files UTF-8 is tried
-    # first, and the named encoding is used if this fails. If the encoding is not the named one, a
-    # warning says so.
+    # The encoding is that of the byte order mark, else UTF-8 if the file is valid UTF-8, else the
+    # named one. A warning says if it is not the named one.
     # Raises UserError: if the encoding is unknown, if it does not have some bytes (the message has
     # their line), or if a line has more than MAX_LINE bytes.
     content = path.read_bytes()
@@ -78,24 +72,22 @@ def decode(path: Path, encoding: str) -> tuple[TextIO, Dialect]:
             remedy = "split the document, or correct the line ends of the file"
             fault = f"a line of {size:,} bytes, expected at most {MAX_LINE:,}"
             raise UserError(f"{path}:{number}: {fault}; {remedy}.")
-    name = _codec(encoding)
+    named = _codec(options.encoding)
     mark = next((mark for mark in MARKS if content.startswith(mark)), b"")
-    if mark:
-        used = MARKS[mark]
-        if name != "utf-8" and not used.startswith(name.removesuffix("-sig")):
-            why = f"it begins with the byte order mark of {used.upper()}"
-            warn(f"{path}: {why} and is read so, not as {name.upper()}")
-    else:
-        used = _without_mark(path, content, name)
+    used = MARKS[mark] if mark else _without_mark(path, content, named, options)
+    if mark and named != "utf-8" and not used.startswith(named.removesuffix("-sig")):
+        why = f"it begins with the byte order mark of {used.upper()}"
+        warn(f"{path}: {why} and is read so, not as {named.upper()}")
     # A stream of the codec `utf-16` skips the mark, also after it is rewound.
     of_stream = {"utf-8": "utf-8-sig"}.get(used, used.rpartition("-")[0]) if mark else used
+    dialect = Dialect(used, bool(mark))
     try:
         content.decode(of_stream)
     except UnicodeDecodeError as error:
-        raise _wrong_byte(path, content, used, error, bool(mark)) from None
+        start = error.start + len(mark) * (of_stream == "utf-8-sig")
+        raise _wrong_byte(path, content, dialect, start, options) from None
     # StringIO would take four bytes for each character.
-    lines = io.TextIOWrapper(io.BytesIO(content), of_stream, newline="")
-    return lines, Dialect(used, bool(mark))
+    return io.TextIOWrapper(io.BytesIO(content), of_stream, newline=""), dialect
 
 
 def _codec(encoding: str) -> str:
@@ -108,47 +100,65 @@ def _codec(encoding: str) -> str:
         raise UserError(f"encoding {brief(encoding)}: {expected}.") from None
 
 
-def _without_mark(path: Path, content: bytes, name: str) -> str:
-    """Return the encoding of a file without byte order mark."""
-    # It is UTF-8 if the file is valid UTF-8 with other characters than ASCII, else the named one.
-    of_bytes = ASCII.encode(name) == ASCII.encode()
-    if not of_bytes and not name.startswith(("utf-16", "utf-32")):
-        return name  # such as ISO-2022, which looks like ASCII
-    if b"\0" in content:
-        columns = [content[i:START:4] for i in range(4)]
-        nul = tuple(i for i in range(4) if columns[i].count(0) > len(columns[i]) / 2)
-        likely = NUL_BYTES.get(nul, "")
-        if likely and not likely.startswith(name[:6]):
-            raise UserError(
-                f"{path}: it has NUL bytes as {likely.upper()} has and no byte order mark, so it "
-                f"is not {name.upper()}; name the encoding: --encoding {likely}."
-            )
-        if not of_bytes:
-            return name if name.endswith(("-le", "-be")) else likely or f"{name}-le"
+def _without_mark(path: Path, content: bytes, named: str, options: ReadOptions) -> str:
+    """Return the encoding of a file without byte order mark; warn if it seems to be another."""
+    is_wide, has_nul = named.startswith(WIDE), b"\0" in content
+    if has_nul and named in WIDE:
+        names = " or ".join(options.setting("encoding", f"{named}-{end}") for end in ("le", "be"))
+        raise UserError(f"{path}: it has no byte order mark of {named.upper()}; name {names}.")
+    if has_nul and not is_wide:
         line = content.count(b"\n", 0, content.index(b"\0")) + 1
-        remedy = "remove them, or name another encoding (--encoding)"
-        warn(
-            f"{path}: {counted(content.count(0), 'NUL character')}, first in line {line}; {remedy}"
-        )
-    if name.startswith("utf-8") or (of_bytes and content.isascii()):
-        return name
+        count = f"{counted(content.count(0), 'NUL character')}, first in line {line}"
+        remedy = options.setting("encoding", likely(content) or "NAME")
+        warn(f"{path}: {count}; remove them, or name the encoding of the file: {remedy}")
+    # Files of UTF-16 and UTF-32 have NUL bytes; those of ISO-2022 look like ASCII.
+    if named.startswith("utf-8") or (has_nul if is_wide else content.isascii()):
+        return named
     try:
         content.decode("utf-8")
     except UnicodeDecodeError as error:
-        valid, wrong = _count_valid(content)
-        likely, language = encodings.likely(content) if name in encodings.LATIN else ("", "")
-        if valid <= wrong and likely and likely not in encodings.LATIN:
-            why = f"it is read as {name.upper()}, but its letters look {language}"
-            warn(f"{path}: {why}; if they are, name --encoding {likely}")
-        elif valid > wrong or (name in encodings.LATIN and valid > max(1, wrong / 5)):
-            # Two Latin letters or signs that are a character of UTF-8, such as Ã©, are rare.
-            why = f"{counted(valid, 'character')} of it are UTF-8, {counted(wrong, 'byte')} not"
-            where = f"first in line {_line(content, error.start)}"
-            remedy = "if it is UTF-8, correct these bytes"
-            warn(f"{path}: {why}, {where}; it is read as {name.upper()}: {remedy}")
-        return name
-    warn(f"{path}: it is valid UTF-8 and is read so, not as {name.upper()}")
+        _warn_of_another(path, content, named, error.start, options)
+        return named
+    warn(f"{path}: it is valid UTF-8 and is read so, not as {named.upper()}")
     return "utf-8"
+
+
+def _warn_of_another(
+    path: Path, content: bytes, named: str, start: int, options: ReadOptions
+) -> None:
+    """Warn of characters of UTF-8 in another encoding, and of a likely other script."""
+    # `start`: The first byte that is not UTF-8.
+    is_western = "é".encode().decode(named, "replace") == "Ã©"
+    found = likely(content, MIN_CONFIDENCE) if is_western else ""
+    letters = {c for c in content.decode(found or "ascii", "ignore") if c > "\x7f" and c.isalpha()}
+    valid, wrong = _count_valid(content)
+    if letters and not any(unicodedata.name(c, "").startswith("LATIN") for c in letters):
+        why = f"it is read as {named.upper()}, but looks like {found.upper()}"
+        warn(f"{path}: {why}; if it is, name {options.setting('encoding', found)}")
+    elif valid > max(1, wrong / 5 if is_western else wrong):  # Ã© and the like are rare
+        why = f"{counted(valid, 'character')} of it are UTF-8, {counted(wrong, 'byte')} not"
+        where = f"first in line {_line(content, start)}"
+        remedy = "if it is UTF-8, correct these bytes"
+        warn(f"{path}: {why}, {where}; it is read as {named.upper()}: {remedy}")
+
+
+def likely(content: bytes, least: float = 0.0) -> str:
+    """Return the encoding that chardet finds with this confidence, "" if it lacks some bytes."""
+    import chardet
+
+    first = re.search(rb"[\x80-\xff]", content)
+    start = content.rfind(b"\n", 0, first.start()) + 1 if first else 0
+    start = 0 if b"\0" in content else start  # UTF-16 has two bytes a line end
+    found = chardet.detect(
+        content[start : start + SAMPLE_BYTES], prefer_superset=True, max_bytes=SAMPLE_BYTES,
+        encoding_era=chardet.EncodingEra.MODERN_WEB,
+    )  # fmt: skip
+    try:
+        name = codecs.lookup(found["encoding"] or "").name
+        content.decode(name)
+    except (LookupError, UnicodeDecodeError):
+        return ""
+    return name if found["confidence"] >= least else ""
 
 
 def _count_valid(content: bytes) -> tuple[int, int]:
@@ -166,63 +176,49 @@ def _line(content: bytes, position: int) -> int:
 
 
 def _wrong_byte(
-    path: Path, content: bytes, used: str, error: UnicodeDecodeError, mark: bool
+    path: Path, content: bytes, dialect: Dialect, start: int, options: ReadOptions
 ) -> UserError:
     """Return the error for a byte that is not in the encoding."""
-    start = error.start + (len(codecs.BOM_UTF8) if mark and used == "utf-8" else 0)
-    line = _line(content, start)
+    name = dialect.encoding
     byte = start - content.rfind(b"\n" if b"\n" in content else b"\r", 0, start)
-    fault = f"{path}:{line}: byte {byte} is not {used.upper()}"
-    if mark:
+    fault = f"{path}:{_line(content, start)}: byte {byte} is not {name.upper()}"
+    if dialect.mark:
         why = "whose byte order mark the file has"
         return UserError(f"{fault}, {why}; save the whole file in one encoding.")
-    if used.startswith("utf-8"):
-        valid, wrong = _count_valid(content)
-        if valid > wrong:
-            why = f"but {valid} other characters are"
-            return UserError(f"{fault}, {why}; correct this line, or save the file in UTF-8.")
-    likely, language = encodings.likely(content)
-    if likely:
-        example = f"Excel: --encoding {likely}, as its letters look {language}"
-    else:
-        names = " or ".join(name for name in EXAMPLES if encodings.is_valid(content, name))
-        example = f"Excel: --encoding {names}; " if names else ""
-        example += "latin-1 reads every byte, but may show wrong letters"
-    another = "the" if used.startswith("utf-8") else "another"
-    return UserError(f"{fault}; name {another} encoding ({example}), or save it in UTF-8.")
+    valid, wrong = _count_valid(content)
+    if name.startswith("utf-8") and valid > wrong:
+        why = f"but {valid} other characters are"
+        return UserError(f"{fault}, {why}; correct this line, or save the file in UTF-8.")
+    found = likely(content)
+    looks = f"; it looks like {found.upper()}" if found else ""
+    remedy = f"name its encoding: {options.setting('encoding', found or 'NAME')}"
+    return UserError(f"{fault}{looks}; {remedy}, or save it in UTF-8.")
 
 
-def find_delimiter(
-    head: str, suffix: str, wanted: Collection[str] = (), *, quoted: bool = True
-) -> str:
-    """Return the separator of the columns of a table, by its first line."""
-    # It is a tab in a .tsv whose first line has one. Otherwise it is the separator that separates
-    # most of the wanted columns. If several do, the most frequent one is taken, and on a tie that
-    # of the suffix. Spreadsheets write semicolons where the comma is the decimal sign.
+def find_delimiter(head: str, suffix: str, options: ReadOptions) -> str:
+    """Return the separator of the columns of a table: the named one, or that of its first line."""
+    # The first line has the separator that separates most of the wanted columns. If several do, it
+    # is the most frequent one, and on a tie that of the suffix. Spreadsheets write semicolons where
+    # the comma is the decimal sign.
+    if name := options.delimiter:
+        delimiter = NAMED_DELIMITERS.get(name.casefold(), name)
+        if len(delimiter) != 1 or delimiter in '"\r\n':
+            expected = f"expected one character, or one of {', '.join(NAMED_DELIMITERS)}"
+            raise UserError(f"delimiter {brief(name)}: {expected}.")
+        return delimiter
     usual = "\t" if suffix == ".tsv" else ","
-    plain = re.sub('"[^"]*"', "", head) if quoted else head
-    if usual == "\t" and "\t" in plain:
-        return usual
-    folded = {name.casefold() for name in wanted}
+    plain = head if options.quoting == "none" else re.sub('"[^"]*"', "", head)
+    wanted = {name.strip().casefold() for name in (options.text, options.label)}
 
     def found(delimiter: str) -> int:
-        cells = (
-            next(csv.reader([head], delimiter=delimiter), []) if quoted else head.split(delimiter)
-        )
-        return len(folded & {cell.strip().casefold() for cell in cells})
+        cells = next(csv.reader([head], delimiter=delimiter), [])
+        if options.quoting == "none":
+            cells = head.split(delimiter)
+        return len(wanted & {cell.strip().casefold() for cell in cells})
 
     tried = [d for d in dict.fromkeys((usual, *DELIMITERS)) if d in plain]
     tried = [d for d in tried if d != "|" or found(d)]
     return max(tried, key=lambda d: (found(d), plain.count(d)), default=usual)
-
-
-def named_delimiter(name: str) -> str:
-    """Return the separator that the user names."""
-    delimiter = NAMED_DELIMITERS.get(name.casefold(), name)
-    if len(delimiter) != 1 or delimiter in '"\r\n':
-        expected = f"expected one character, or one of {', '.join(NAMED_DELIMITERS)}"
-        raise UserError(f"delimiter {brief(name)}: {expected}.")
-    return delimiter
 
 
 def warn(message: str) -> None:

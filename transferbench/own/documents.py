@@ -10,9 +10,10 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from shlex import quote
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from transferbench.errors import UserError, brief
 from transferbench.files import user_path
@@ -109,12 +110,24 @@ class ReadOptions:
         multiple=True, show_default=False,
     )  # fmt: skip
 
-    def of_sources(self) -> ReadOptions:
+    #: How messages name a setting: as an argument of Python. A subclass has the form of its door.
+    setting_form: ClassVar[str] = "{name}={value!r}"
+
+    def setting(self, name: str, value: str = "NAME") -> str:
+        """Return a setting as the user gives it, and that of sources alone, for messages."""
+        flags = {each.name: each.metadata["flags"][0] for each in fields(ReadOptions)}
+        forms = [
+            self.setting_form.format(name=n, flag=flags[n], value=value, quoted=quote(value))
+            for n in (name, f"source_{name}") if n in flags
+        ]  # fmt: skip
+        return " (of sources alone: ".join(forms) + ")" * (len(forms) - 1)
+
+    def of_sources(self) -> Self:
         """Return the options to read sources."""
-        return ReadOptions(
+        return replace(
+            self,
             text=self.text if self.source_text is None else self.source_text,
             label=self.label if self.source_label is None else self.source_label,
-            separator=self.separator,
             encoding=self.source_encoding or self.encoding,
             delimiter=self.source_delimiter or self.delimiter,
             quoting=self.source_quoting or self.quoting,
@@ -181,14 +194,17 @@ def find_domains(names: Sequence[str]) -> list[DomainFiles]:
 
 def find_files(name: str, folder: Path = Path()) -> DomainFiles:
     """Return the domain of one name."""
-    # Path.is_file raises for very long names.
-    is_file = os.path.isfile(folder / name)  # noqa: PTH113
-    parts = [name] if is_file else [part.strip() for part in name.split(",")]
+    # A name that exists is no list, whatever signs it has; nor is a name in a folder with a comma.
+    # os.path, because methods of Path raise for very long names.
+    given = user_path(name)
+    is_one = name and os.path.exists(folder / given)  # noqa: PTH110
+    is_inside = "," in f"{given.parent}" and os.path.isdir(folder / given.parent)  # noqa: PTH112
+    parts = [name] if is_one or is_inside else [part.strip() for part in name.split(",")]
     if not all(parts):
         raise UserError(f"{brief(name)}: an empty file name; expected paths of documents.")
     # As text: the order of Path objects depends on the version of Python.
     files = sorted((file for part in parts for file in _expand(part, folder)), key=Path.as_posix)
-    path = folder / user_path(name)
+    path = folder / given
     first = path if os.path.isdir(path) else files[0]  # noqa: PTH112
     return DomainFiles(first.stem, path, tuple(files))
 
@@ -206,13 +222,17 @@ def check_unique(domains: Iterable[DomainFiles]) -> None:
 
 def _expand(name: str, folder: Path) -> list[Path]:
     """Return the files of a file name, folder or pattern."""
-    path = user_path(name)
-    if os.path.isdir(folder / path):  # noqa: PTH112
-        matches = [file for file in (folder / path).iterdir() if not file.name.startswith(".")]
-    elif any(sign in name for sign in "*?[") and not os.path.isfile(folder / path):  # noqa: PTH113
-        matches = [folder / match for match in glob.glob(str(path), root_dir=folder)]  # noqa: PTH207
+    path = folder / user_path(name)
+    if os.path.isdir(path):  # noqa: PTH112
+        matches = [file for file in path.iterdir() if not file.name.startswith(".")]
+    elif any(sign in name for sign in "*?[") and not os.path.isfile(path):  # noqa: PTH113
+        # Folders that exist are no patterns, whatever signs they have.
+        start, parts = folder, [*user_path(name).parts]
+        while os.path.isdir(start / parts[0]):  # noqa: PTH112
+            start /= parts.pop(0)
+        matches = [start / match for match in glob.glob(os.path.join(*parts), root_dir=start)]  # noqa: PTH118, PTH207
     else:
-        return [folder / path]
+        return [path]
     files_of_labels = {labels_file(file) for file in matches}
     files = [file for file in matches if file not in files_of_labels]
     if not files:

@@ -13,6 +13,7 @@ import numpy as np
 
 from transferbench.core.documents import stack_matrices
 from transferbench.errors import UserError, brief
+from transferbench.own.documents import ReadOptions
 from transferbench.problem import Domain, Fit, Problem, Truth
 
 #: The default separator of the labels of a document, and other usual ones.
@@ -26,7 +27,12 @@ def split_labels(label: str, separator: str | None) -> list[str]:
     return list(dict.fromkeys(filter(None, map(str.strip, label.split(separator)))))
 
 
-def check_single(labels: Iterable[str], path: object, separator: str = "") -> None:
+def check_single(
+    labels: Iterable[str],
+    path: object,
+    separator: str = "",
+    options: ReadOptions = ReadOptions(),
+) -> None:
     """Check that no label looks like several labels with a separator that was not named."""
     # A label looks so if it contains a usual separator and one of its parts is also another label,
     # or part of one.
@@ -36,8 +42,9 @@ def check_single(labels: Iterable[str], path: object, separator: str = "") -> No
         parts = Counter(part for label in distinct for part in split_labels(label, sign))
         for label in distinct:
             if sign in label and any(parts[part] > 1 for part in split_labels(label, sign)):
-                several = f"--label-separator '{sign}' and a multi-label model"
-                remedy = f"name {several}, or --label-separator '{separator}' if it is one label"
+                several = f"{options.setting('separator', sign)} and a multi-label model"
+                one = f"{options.setting('separator', separator)} if it is one label"
+                remedy = f"name {several}, or {one}"
                 raise UserError(f"{path}: {brief(label)} looks like several labels; {remedy}.")
 
 

@@ -91,7 +91,7 @@ def load(
     labelled = [read_domain(domain, read_options.of_sources(), "all") for domain in sources]
     usual = SEPARATOR if family == "multilabel" else ""
     if labelled and read_options.separator is None:
-        check_single(_names(labelled, usual), labelled[0].path, usual)
+        check_single(_names(labelled, usual), labelled[0].path, usual, read_options)
     unlabelled = [read_domain(domain, read_options, labels) for domain in targets]
     warn_of_numbering([*labelled, *unlabelled])
     if label_file:
@@ -225,7 +225,7 @@ def _classes(files: Sequence[Documents], separator: str | None) -> list[str]:
     if len(classes) > MAX_CLASSES or (len(classes) > 10 and 2 * len(classes) > labelled):
         expected = f"several documents of each class, at most {MAX_CLASSES} classes"
         counts = f"{len(classes)} different labels of {labelled} documents, expected {expected}"
-        raise UserError(f"{path}: {counts}; is it the right column (--label-column)?")
+        raise UserError(f"{path}: {counts}; is it the right column of labels?")
     return classes
 
 
@@ -318,7 +318,7 @@ def _matrix_features(
 
 
 def _no_features(file: Documents) -> UserError:
-    remedy = "set --option min_df=1"
+    remedy = "set the option min_df=1"
     if file.kind == "texts":
         remedy += " or tokens=characters, or see token_pattern and stop_words"
     return UserError(f"{file.path}: no feature is left of its documents; {remedy}.")

@@ -18,21 +18,18 @@ import json
 import os
 import re
 import reprlib
-import warnings
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data import matrices
 from transferbench.errors import UserError, unknown
 from transferbench.messages import CONTROL
-from transferbench.own.dialect import DEFAULT, decode
+from transferbench.own.dialect import DEFAULT, decode, warn
 from transferbench.own.documents import (
     Documents,
     DomainFiles,
@@ -48,8 +45,8 @@ from transferbench.own.tables import (
     JsonNumber,
     column,
     located,
+    match,
     read_table,
-    read_with_dialect,
 )
 from transferbench.user_files import MATRICES
 
@@ -58,12 +55,6 @@ if TYPE_CHECKING:
 
 #: Label of a line of SVMlight that has none.
 UNKNOWN = "?"
-#: Probability from which a file lacks feature 0 by chance.
-MIN_CHANCE = 0.001
-#: Correlation of the frequencies of features in two files, and its gain, that count.
-MIN_CORRELATION, MIN_GAIN = 0.2, 0.2
-#: Fewer features may be correlated by chance.
-MIN_FEATURES = 100
 
 
 def read_domain(
@@ -96,11 +87,11 @@ def read(path: Path, options: ReadOptions = ReadOptions(), labels: Labels = "non
     content: Sequence[str] | sp.csr_array
     dialect = DEFAULT
     if suffix in TABLES:
-        table, dialect = read_with_dialect(path, options)
+        table, dialect = read_table(path, options)
         content, names = _texts(path, table, options, labels)
     elif suffix in MATRICES:
         read_matrix = _npz if suffix == ".npz" else _svmlight
-        X, names = read_matrix(path, labels, options.encoding)
+        X, names = read_matrix(path, labels, options)
         content = matrices.nonnegative(X, path)
         table = pd.DataFrame(index=range(len(names)))
     else:
@@ -141,14 +132,14 @@ def _texts(
 ) -> tuple[list[str], list[str]]:
     """Return the texts and labels of a table; see `read`."""
     # A missing text or label is "".
-    texts = column(path, table, options.text)
-    values = column(path, table, options.label, needed=labels == "all")
+    texts = column(path, table, options, "text")
+    values = column(path, table, options, "label", needed=labels == "all")
     names: list[str] = []
     try:
         for text, label in zip(texts, values, strict=True):
             if text != text:  # a row of JSON without the key
-                raise ValueError(f"no {options.text!r}; expected it in every row, "
-                                 "or another column (--text-column).")  # fmt: skip
+                other = f"or another column: {options.setting('text')}"
+                raise ValueError(f"no {options.text!r}; expected it in every row, {other}.")
             if isinstance(text, JsonNumber) or not isinstance(text, str | None):
                 raise ValueError(f"{options.text}: expected text, got {reprlib.repr(text)}.")
             names.append(_label(label, options.label, labels))
@@ -167,11 +158,11 @@ def with_labels(
     # `path`: The table, in UTF-8 or in the encoding of the documents. A document with a blank label
     # keeps the label that it has.
     # `classes`: Allowed labels; if empty, any label is allowed.
-    columns = ReadOptions(text=options.text, label=options.label)
+    usual = replace(options, encoding="utf-8", delimiter=None, quoting="auto")
     try:
-        table = read_table(path, columns)
+        table, _ = read_table(path, usual)
     except UserError:
-        table = read_table(path, replace(columns, encoding=options.encoding))
+        table, _ = read_table(path, replace(usual, encoding=options.encoding))
     real_path = functools.cache(os.path.realpath)
     positions = {
         (real_path(file), str(row)): (d, i)
@@ -182,14 +173,12 @@ def with_labels(
     by_name = {Path(file).name: file for file in files}
     several = {name for name, n in Counter(Path(file).name for file in files).items() if n > 1}
     labels = [[*documents.labels] for documents in domains]
-    headers = {header.strip().casefold() for header in table}
-    if missing := [name for name in ("file", "row") if name not in headers]:
-        raise UserError(
-            f"{path}:1: no column {missing[0]!r}; expected a file that --label-sample wrote, with "
-            "its columns file and row."
-        )
-    needed = [column(path, table, name) for name in ("file", "row", options.label)]
-    saved_texts = column(path, table, options.text, needed=False)
+    if missing := [name for name in ("file", "row") if match(name, table) is None]:
+        expected = "expected a sample of documents, with its columns file and row"
+        raise UserError(f"{path}:1: no column {missing[0]!r}; {expected}.")
+    needed = [[*table[match(name, table)]] for name in ("file", "row")]
+    needed.append(column(path, table, options, "label"))
+    saved_texts = column(path, table, options, "text", needed=False)
     labelled = set()
     for line, saved, *values in zip(table.index, saved_texts, *needed, strict=True):
         with located(path, line):
@@ -206,7 +195,7 @@ def with_labels(
                 place = by_name.get(name, place)  # it was moved; its text is compared below
             key = place, row
             if key not in positions:
-                why = "is no document of a target; name its --target"
+                why = "is no document of a target; name its file as one, too"
                 if key[0] in files:
                     why = "is none of its documents; correct the row, or label anew"
                 raise ValueError(f"row {row} of {file} {why}.")
@@ -246,62 +235,23 @@ def stack(documents: Sequence[Documents]) -> sp.csr_array:
 
 
 def warn_of_numbering(domains: Sequence[Documents]) -> None:
-    """Warn of SVMlight files numbered from 0 beside others numbered from 1."""
-    # There is a warning if a file lacks feature 0 and others have it. There is none if the
-    # frequencies of the features agree clearly better as they are. There is also none if the file
-    # reaches no further feature and the frequencies agree at least as well as they are. If no file
-    # has feature 0, there is a warning only if the frequencies agree clearly better after a shift
-    # by one.
-    sizes, counts = dict[str, int](), dict[str, np.ndarray]()
-    matrices = [(d, sp.csr_array(d.content)) for d in domains if d.kind == ".svm"]
-    width = 1 + max((X.shape[1] for _, X in matrices), default=0)
-    for documents, X in matrices:
-        paths = documents.table.index.get_level_values("file")
-        ends = np.flatnonzero(paths[1:] != paths[:-1]) + 1
-        for start, end in pairwise([0, *ends.tolist(), len(paths)]):
-            part = X[start:end]
-            sizes[paths[start]] = end - start
-            counts[paths[start]] = np.bincount(part.indices[part.data != 0], minlength=width)
-    from_zero = [path for path in sizes if counts[path][0]]
-    reference = from_zero or [*sizes][:1]
-    for path in [path for path in sizes if path not in reference]:
-        expected = np.sum([counts[other] for other in reference], axis=0)
-        total = sum(sizes[other] for other in reference)
-        one, other = np.log1p(expected), np.log1p(counts[path])
-        with np.errstate(invalid="ignore", divide="ignore"):  # NaN for equal frequencies
-            same, *shifts = np.nan_to_num(
-                [
-                    np.corrcoef(one, other)[0, 1],
-                    np.corrcoef(one[:-1], other[1:])[0, 1],
-                    np.corrcoef(one[1:], other[:-1])[0, 1],
-                ]
-            )
-        shifted = max(shifts)
-        clearly_same = same > max(shifted, MIN_CORRELATION) + MIN_GAIN
-        clearly_shifted = shifted > max(same, MIN_CORRELATION) + MIN_GAIN
-        if from_zero:
-            # Counts from 1 reach one feature further. Files numbered alike may differ in that, too.
-            by_chance = (1 - expected[0] / total) ** sizes[path] >= MIN_CHANCE
-            further = counts[path].nonzero()[0].max(initial=0) > expected.nonzero()[0].max()
-            few = further and width <= MIN_FEATURES
-            is_shifted = (few or not clearly_same) and (
-                not by_chance or further or shifts[0] > same
-            )
-            have = f"{expected[0]} of {total} documents have it in {reference[0]}"
-            why = f"no document has feature 0, but {have}"
-        else:
-            is_shifted = clearly_shifted and width > MIN_FEATURES
-            why = "the frequencies of its features agree better if they are shifted by one"
-        if is_shifted:
-            warnings.warn(
-                f"{path}: {why}; are features numbered from 0 in one file and from 1 in the other? "
-                "Number both alike (zero_based=False of scikit-learn's dump_svmlight_file)",
-                stacklevel=2,
-            )
+    """Warn if a file of SVMlight has feature 0 and another one has none."""
+    has_first = dict[str, bool]()
+    for documents in domains:
+        if documents.kind == ".svm":
+            rows = sp.csr_array(documents.content)[:, :1].sum(axis=1) > 0
+            for path, has in zip(documents.table.index.get_level_values("file"), rows, strict=True):
+                has_first[path] = has_first.get(path, False) or bool(has)
+    from_zero = next((path for path, has in has_first.items() if has), None)
+    for path in [path for path, has in has_first.items() if from_zero and not has]:
+        why = f"no document has feature 0, but documents of {from_zero} have it"
+        what = "are features numbered from 0 in one file and from 1 in the other?"
+        remedy = "Number both alike (zero_based=False of scikit-learn's dump_svmlight_file)"
+        warn(f"{path}: {why}; {what} {remedy}")
 
 
-def _svmlight(path: Path, labels: Labels, encoding: str) -> tuple[sp.csr_array, list[str]]:
-    X, found = matrices.read_svmlight(path, decode(path, encoding)[0])
+def _svmlight(path: Path, labels: Labels, options: ReadOptions) -> tuple[sp.csr_array, list[str]]:
+    X, found = matrices.read_svmlight(path, decode(path, options)[0])
     names = []
     for number, text in found.items():
         with located(path, number):
@@ -309,7 +259,7 @@ def _svmlight(path: Path, labels: Labels, encoding: str) -> tuple[sp.csr_array, 
     return X, names
 
 
-def _npz(path: Path, labels: Labels, encoding: str) -> tuple[sp.sparray, list[str]]:
+def _npz(path: Path, labels: Labels, options: ReadOptions) -> tuple[sp.sparray, list[str]]:
     X = matrices.read_npz(path)
     n, file = X.shape[0], labels_file(path)
     if labels == "none" or (labels == "any" and not file):
@@ -318,7 +268,7 @@ def _npz(path: Path, labels: Labels, encoding: str) -> tuple[sp.sparray, list[st
         expected = path.with_suffix(".labels.txt")
         raise UserError(f"{path}: no labels; expected {expected}, one label a line.")
     names = []
-    for number, line in enumerate(decode(file, encoding)[0], start=1):
+    for number, line in enumerate(decode(file, options)[0], start=1):
         with located(file, number):
             names.append(_label(line.rstrip("\r\n"), "label", labels))
     if len(names) != n:

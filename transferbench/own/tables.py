@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TextIO
 
@@ -25,11 +24,9 @@ from transferbench.own.dialect import (
     Dialect,
     decode,
     find_delimiter,
-    named_delimiter,
     warn,
 )
 from transferbench.own.documents import ReadOptions
-from transferbench.own.quoting import Span, is_regular, joined_rows, unquoted_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,8 +37,9 @@ TABLES = (".csv", ".tsv", ".jsonl")
 MAX_VARYING = 1000
 #: The first line of CSV for Excel that names the separator.
 SEPARATOR_LINE = re.compile(r"sep=(.)\s*", re.IGNORECASE)
-#: Most rows of lines that a warning names.
-MAX_NAMED = 5
+LINE_END = re.compile(r"\r\n|\r|\n")
+#: What may stand around a name of a column; files that were joined have marks within.
+AROUND = "\ufeff \t"
 
 
 @contextmanager
@@ -53,21 +51,13 @@ def located(path: Path, line: int) -> Iterator[None]:
         raise UserError(f"{path}:{line}: {error}") from None
 
 
-def read_table(path: Path, options: ReadOptions | None = None) -> pd.DataFrame:
-    """Return the rows of a table that are not blank, indexed by line; warn of blank rows."""
+def read_table(path: Path, options: ReadOptions) -> tuple[pd.DataFrame, Dialect]:
+    """Return the rows of a table that are not blank, indexed by line, and its dialect."""
     # Cells are texts or values of JSON. Numbers stay texts as they are written.
-    # `options`: Options to read it; None for a table without columns of texts and labels.
-    return read_with_dialect(path, options)[0]
-
-
-def read_with_dialect(
-    path: Path, options: ReadOptions | None = None
-) -> tuple[pd.DataFrame, Dialect]:
-    """Return the rows of a table as `read_table` does, and its dialect."""
     suffix = path.suffix.lower()
     if suffix not in TABLES:
         raise UserError(f"{path}: unknown kind of table; expected {', '.join(TABLES)}.")
-    lines, dialect = decode(path, options.encoding if options else "utf-8")
+    lines, dialect = decode(path, options)
     if suffix == ".jsonl":
         return _json_lines(path, lines), dialect
     return _csv(path, lines, dialect, options)
@@ -86,13 +76,20 @@ def _frame(
     return pd.DataFrame([*rows.values()], index=[*rows], columns=columns, dtype=object)
 
 
-def column(path: Path, table: pd.DataFrame, name: str, *, needed: bool = True) -> list[Any]:
-    """Return the values of a column."""
-    # `name`: If only one column's name differs from it only in case or outer blanks, that column is
-    # taken. In JSON, `doc.body` is the key `body` of the object `doc`; it is NaN where there is
-    # none.
+def column(
+    path: Path,
+    table: pd.DataFrame,
+    options: ReadOptions,
+    kind: Literal["text", "label"],
+    *,
+    needed: bool = True,
+) -> list[Any]:
+    """Return the values of the column of texts or labels."""
+    # A column whose name differs only in case or outer blanks is taken if it is the only one. In
+    # JSON, `doc.body` is the key `body` of the object `doc`; it is NaN where there is none.
     # `needed`: If false and there is no such column, all values are None.
-    if (header := _match(name, table)) is not None:
+    name: str = getattr(options, kind)
+    if (header := match(name, table)) is not None:
         return [*table[header]]
     parents = [header for header in table if name.casefold().startswith(f"{header}.".casefold())]
     for parent in sorted(parents, key=len, reverse=True):
@@ -105,17 +102,30 @@ def column(path: Path, table: pd.DataFrame, name: str, *, needed: bool = True) -
                 return values
     if not needed:
         return [None] * len(table)
-    more = ", …" if len(table.columns) > MAX_LISTED else ""
-    listed = f"{', '.join(map(brief, table.columns[:MAX_LISTED]))}{more}"
-    remedy = "name yours (--text-column, --label-column; of sources alone --source-text-column, "
-    remedy += "--source-label-column)"
-    if len(table.columns) == 1 and path.suffix.lower() != ".jsonl":
-        remedy += ", or separate columns by a comma, semicolon or tab (another: --delimiter, of "
-        remedy += "sources alone --source-delimiter)"
+    keys = dict.fromkeys(
+        key for header in table for each in table[header] for key in _keys(header, each)
+    )
+    ends = f".{name}".casefold()  # keys of this name come first
+    names = sorted(keys, key=lambda key: not key.casefold().endswith(ends))
+    more = ", …" if len(names) > MAX_LISTED else ""
+    listed = f"{', '.join(map(brief, names[:MAX_LISTED]))}{more}"
+    remedy = f"name yours: {options.setting(kind)}"
+    if len(names) == 1 and path.suffix.lower() != ".jsonl":
+        remedy += ", or separate columns by a comma, semicolon or tab, or by a sign that you name: "
+        remedy += options.setting("delimiter")
     raise UserError(f"{path}:1: no column {name!r} among {listed}; {remedy}.")
 
 
-def _match(name: str, names: Iterable[str]) -> str | None:
+def _keys(name: str, value: object) -> Iterator[str]:
+    """Yield the name of a column, or of an object in it the names of all its values."""
+    if isinstance(value, dict) and value:
+        for key, each in value.items():
+            yield from _keys(f"{name}.{key}", each)
+    else:
+        yield name
+
+
+def match(name: str, names: Iterable[str]) -> str | None:
     """Return the equal name, or else the only one that differs only in case or outer blanks."""
     folded = name.strip().casefold()
     similar = [other for other in names if other.strip().casefold() == folded]
@@ -131,238 +141,167 @@ def _nested(value: object, path: str, name: str) -> object:
         kind = "a list" if isinstance(value, list) else reprlib.repr(value)
         what = f"{name}: expected an object with the key {path!r}, got {kind}"
         raise ValueError(f"{what}; write one text of a document into each row.")
-    if (key := _match(path, value)) is not None:
+    if (key := match(path, value)) is not None:
         return value[key]
     ends = [match.start() for match in re.finditer(r"\.", path)]
     for end in reversed(ends):
-        if (key := _match(path[:end], value)) is not None:
+        if (key := match(path[:end], value)) is not None:
             return _nested(value[key], path[end + 1 :], name)
     return float("nan")
 
 
+class _RowError(ValueError):
+    """What is wrong with a row, and its first line."""
+
+    def __init__(self, line: int, fault: str) -> None:
+        super().__init__(fault)
+        self.line = line
+
+
 def _csv(
-    path: Path, lines: TextIO, dialect: Dialect, options: ReadOptions | None
+    path: Path, content: TextIO, dialect: Dialect, options: ReadOptions
 ) -> tuple[pd.DataFrame, Dialect]:
     """Read a table of lines with separators."""
-    # A file with tabs is read without quoting if only this makes each line a row; a warning says
-    # so. For other files a warning names rows that seem to be several rows.
-    head, start = lines.readline(), 0
-    named = SEPARATOR_LINE.fullmatch(head)
-    if named:  # for Excel; the table begins in the next line
-        lines, start = io.StringIO(lines.read(), newline=""), 1
+    # Quotes are read strictly by RFC 4180. If they are wrong or seem to join rows, a file with tabs
+    # is read without quoting, if this makes each line a row; a warning says so. In other files rows
+    # that seem to be joined are warned of, and wrong quotes are refused.
+    lines, head, start = content, content.readline(), 0
+    if named := SEPARATOR_LINE.fullmatch(head):  # of Excel; the table begins in the next line
+        lines, start = io.StringIO(content.read(), newline=""), 1
         head = lines.readline()
-    quoting = options.quoting if options else "auto"
-    if options and options.delimiter:
-        delimiter = named_delimiter(options.delimiter)
-    elif named:
-        delimiter = named[1]
-    else:
-        wanted = (options.text, options.label) if options else ()
-        suffix = path.suffix.lower()
-        delimiter = find_delimiter(head, suffix, wanted, quoted=quoting != "none")
+        options = replace(options, delimiter=options.delimiter or named[1])
+    delimiter = find_delimiter(head, path.suffix.lower(), options)
     line_end = head[len(head.rstrip("\r\n")) :] or "\n"
-    dialect = replace(dialect, delimiter=delimiter, line_end=line_end, quoted=quoting != "none")
-    columns = head.count(delimiter) + 1
-    unquoted_tabs = quoting == "auto" and delimiter == "\t" and columns > 1
+    quoted, is_auto = options.quoting != "none", options.quoting == "auto"
+    dialect = replace(dialect, delimiter=delimiter, quoted=quoted, line_end=line_end)
+    none, minimal = (options.setting("quoting", value) for value in ("none", "minimal"))
     try:
-        table = _CsvTable.read(lines, dialect)
-        joined = []
-        if quoting == "auto" and table.spans:
-            joined = joined_rows(table.rows, table.spans, delimiter, lines)
-        regular = bool(joined) and is_regular(lines, delimiter, columns)
-    except _CsvError as error:
-        regular = (
-            error.fault != "header" and dialect.quoted and is_regular(lines, delimiter, columns)
-        )
-        if not (regular and unquoted_tabs):
-            raise UserError(f"{path}:{error.message(dialect, regular, columns, start)}") from None
-        joined = [(error.first, error.last)]
+        table = _CsvRows.read(lines, dialect)
+        joined = table.joined(delimiter) if is_auto else []
+        if joined and _is_regular(lines, head, delimiter):
+            raise _RowError(joined[0][0], f"quotes would join it to line {joined[0][1] + start}")
+    except _RowError as error:
+        place = f"{path}:{error.line + start}: {error}"
+        if not (is_auto and _is_regular(lines, head, delimiter)):
+            remedy = f"; put a value with {delimiter!r}, quotes or line ends in '\"'"
+            remedy += ", and double its quotes"
+            other = f", or, if quotes are characters of the texts, name {none}" if quoted else ""
+            raise UserError(f"{place}{remedy}{other}.") from None
+        warn(f"{place}; so quotes are read as characters; if they enclose values, name {minimal}")
+        content.seek(0)
+        return _csv(path, content, dialect, replace(options, quoting="none"))
     if joined:
         first, last = (line + start for line in joined[0])
-        several = f", and {counted(len(joined) - 1, 'more group')} of lines" if joined[1:] else ""
-        if regular and unquoted_tabs:
-            dialect = replace(dialect, quoted=False)
-            table = _CsvTable.read(lines, dialect)
-            joins = f"quoting would join lines {first} to {last}{several}"
-            if first == last:
-                joins = f"with quoting line {first} is no row"
-            remedy = "if quotes enclose values, use --quoting minimal"
-            warn(f"{path}: quotes were read as characters: {joins}; {remedy}")
-        else:
-            remedy = f"correct the quotes of lines {first} and {last}"
-            if regular:
-                remedy = "if quotes are characters of the texts, use --quoting none"
-            joins = (
-                f"quotes join lines {first} to {last}{several}, which look like rows, to one row"
-            )
-            joins += " each" if several else ""
-            lost = sum(last - first for first, last in joined)
-            joins += f"; {counted(lost, 'row')} {'is' if lost == 1 else 'are'} lost"
-            warn(f"{path}: {joins}; {remedy}; if they enclose a value, use --quoting minimal")
-    return table.frame(path, start), dialect
+        places = f"{counted(len(joined), 'place')}, first in lines {first} to {last}"
+        lost = counted(sum(last - first for first, last in joined), "row")
+        remedy = f"if quotes are characters of the texts, {lost} would be lost: name {none}"
+        remedy += f"; if they enclose values, name {minimal}"
+        warn(f"{path}: quotes enclose lines that look like rows, in {places}; {remedy}")
+    if table.repeated:
+        times = f"{counted(len(table.repeated), 'time')}, first in line {table.repeated[0] + start}"
+        warn(f"{path}: the first line is repeated {times}; these lines are skipped")
+    with located(path, 1 + start):
+        _check_names(table.header)
+    rows = {line + start: row for line, row in table.rows.items()}
+    return _frame(path, rows, table.blank, table.header), dialect
 
 
-Fault = Literal["open", "after", "long", "columns", "header"]
+def _is_regular(lines: TextIO, head: str, delimiter: str) -> bool:
+    """Return True if tabs divide each line into as many values as the first, which has no quote."""
+    n = head.count(delimiter) if delimiter == "\t" and '"' not in head else 0
+    lines.seek(0)
+    return n > 0 and all(line.count(delimiter) == n or not line.strip() for line in lines)
 
 
-class _CsvError(ValueError):
-    """A row that is no CSV, with its first and last line, counted from the names of the columns."""
-
-    # `fault`: "open" if a quote is not closed, "after" if a character follows a closing quote,
-    # "long" if a value is too long, "columns" if the number of columns differs from that of the
-    # first line, and "header" if the first line differs.
-
-    def __init__(self, fault: Fault, first: int, last: int, text: str) -> None:
-        super().__init__(text)
-        self.fault, self.first, self.last = fault, first, last
-
-    @classmethod
-    def of_lines(cls, lines: TextIO, delimiter: str, first: int, last: int) -> Self:
-        """Return the error of a row that Python's `csv` refuses."""
-        # The texts of Python's errors may change, so the cause is searched in the lines.
-        lines.seek(0)
-        row = [*islice(lines, first - 1, last)]
-        try:
-            # Quotes may be wrong here, so that only a limit is an error. An open one takes the
-            # blank line, too.
-            is_open = len([*csv.reader([*row, ""], delimiter=delimiter)]) == 1
-        except csv.Error:
-            text = f"a value of more than {csv.field_size_limit():,} characters"
-            return cls("long", first, last, text)
-        if is_open and not lines.readline():
-            return cls("open", first, last, "a quote opens in this row and is not closed")
-        return cls("after", first, last, f"{delimiter!r} expected after '\"'")
-
-    def message(self, dialect: Dialect, regular: bool, columns: int, start: int) -> str:
-        """Return the message; it begins with the number of the line."""
-        # `columns`: Number of columns without quoting.
-        text, line, delimiter = str(self), self.last + start, dialect.delimiter
-        if self.fault == "open":
-            line = self.first + start
-        elif self.first < self.last:
-            text += f" in the row that begins in line {self.first + start}"
-        if self.fault == "header":
-            remedy = "give the files separately"
-        elif columns == 1 and self.fault == "columns" and dialect.quoted:
-            remedy = f"put values that contain {delimiter!r} in '\"', "
-            remedy += "or name --quoting none if each line is one text"
-        elif regular:
-            remedy = "name --quoting none if quotes are characters of the texts"
-        elif not dialect.quoted:
-            remedy = f"without quoting no value can contain {delimiter!r} or line ends"
-        elif self.fault == "long":
-            remedy = "correct its quotes, or split the document"
-        elif self.fault in ("open", "after"):
-            remedy = "put a value with quotes in '\"', and double each quote in it"
-        else:
-            remedy = f"put values that contain {delimiter!r} or line ends in '\"'"
-        return f"{line}: {text}; {remedy}."
+def _numbered(lines: TextIO, dialect: Dialect) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield the first and the last line of each row, and its values."""
+    lines.seek(0)
+    if not dialect.quoted:
+        several = None  # if the first line has no separator, each line is one value
+        for number, line in enumerate(lines, start=1):
+            text = line.rstrip("\r\n")
+            several = dialect.delimiter in text if several is None else several
+            yield number, number, text.split(dialect.delimiter) if several else [text]
+        return
+    limit = csv.field_size_limit(dialects.MAX_LINE)
+    reader = csv.reader(lines, delimiter=dialect.delimiter, strict=True)
+    last = 0
+    try:
+        for row in reader:
+            yield last + 1, reader.line_num, row
+            last = reader.line_num
+    except csv.Error as error:
+        place = f" in line {reader.line_num}" if reader.line_num > last + 1 else ""
+        is_open = "end of data" in f"{error}"
+        fault = "a quote opens in this row and is not closed" if is_open else f"{error}{place}"
+        raise _RowError(last + 1, fault) from None
+    finally:
+        csv.field_size_limit(limit)
 
 
 @dataclass(frozen=True)
-class _CsvTable:
-    """Rows of a table with separators."""
+class _CsvRows:
+    """The rows of a table with separators; its columns have a name or are the first."""
 
     header: list[str]
     #: Values of rows that are not blank, by last line.
     rows: dict[int, list[str]]
-    #: First and last line of each row on several lines, by last line.
-    spans: dict[int, Span]
+    #: First and last line of each row on several lines.
+    spans: list[tuple[int, int]]
+    #: Number of blank rows.
     blank: int
     #: Lines that repeat the header.
     repeated: list[int]
 
     @classmethod
     def read(cls, lines: TextIO, dialect: Dialect) -> Self:
-        """Read the rows from the first line on."""
-        limit = csv.field_size_limit(dialects.MAX_LINE)
-        lines.seek(0)
-        delimiter = dialect.delimiter
-        reader: Any = csv.reader(lines, delimiter=delimiter, strict=True)
-        source = reader if dialect.quoted else unquoted_rows(lines, delimiter)
-        header: list[str] = []
-        folded, starts = list[str](), set[str]()
-        rows, spans = dict[int, list[str]](), dict[int, Span]()
-        last, blank, repeated = 0, 0, list[int]()
-        try:
-            for number, row in enumerate(source, start=1):
-                first, last = last + 1, reader.line_num if dialect.quoted else number
-                if not row:
-                    continue
-                if not header:
-                    header = row
-                    # Files that were joined may have a byte order mark before their first line. A
-                    # row may have the numbers that are the names of columns.
-                    if len(row) > 1 and any(map(str.isalpha, "".join(row))):
-                        folded = [name.strip().casefold() for name in row]
-                        starts = {*folded, f"\ufeff{folded[0]}"}
-                    continue
-                if not "".join(row).strip():
-                    blank += 1
-                    continue
-                if len(row) != len(header):
-                    row = _fitted(row, header, first, last)
-                if row[0].strip().casefold() in starts:
-                    row_names = [row[0].removeprefix("\ufeff"), *row[1:]]
-                    names = [name.strip().casefold() for name in row_names]
-                    if names == folded:
-                        repeated.append(last)
-                        continue
-                    if sorted(names) == sorted(folded):
-                        text = "another header, as of joined files, in another order"
-                        raise _CsvError("header", first, last, text)
-                rows[last] = row
-                if first < last:
-                    spans[last] = first, last
-        except csv.Error:
-            raise _CsvError.of_lines(lines, delimiter, last + 1, reader.line_num) from None
-        finally:
-            csv.field_size_limit(limit)
-        return cls(header, rows, spans, blank, repeated)
-
-    def frame(self, path: Path, start: int) -> pd.DataFrame:
-        """Return the table without columns of neither name nor value; warn of skipped rows."""
-        # One column with values may have no name, as in tables of pandas with their index. If there
-        # are more such columns, they get the names that pandas gives.
-        header = [*self.header]
-        dropped, late = set[int](), set[int]()
-        named = next((j for j, name in enumerate(header) if name.strip()), 0)
-        has_unnamed = False
-        for j in [j for j, name in enumerate(header) if not name.strip()]:
-            filled = [line for line, row in self.rows.items() if row[j].strip()]
-            if not filled:
-                dropped.add(j)
-                has_unnamed |= not header[j]
+        """Read the rows; raise _RowError for a row that does not fit the header."""
+        numbered = _numbered(lines, dialect)
+        header = next((row for _, _, row in numbered if any(row)), [])
+        names = {j: name for j, name in enumerate(header) if name.strip() or not j}
+        # A row may have the numbers that are the names of columns.
+        can_repeat = len(names) > 1 and any(map(str.isalpha, "".join(header)))
+        folded = _folded(header) if can_repeat else []
+        rows, spans = dict[int, list[str]](), list[tuple[int, int]]()
+        blank, repeated = 0, list[int]()
+        for first, last, row in numbered:
+            if not "".join(row).strip():
+                blank += row not in ([], [""])
                 continue
-            header[j] = f"Unnamed: {j}" if has_unnamed else ""
-            has_unnamed = True
-            late.update(filled if j > named else ())
-        if late:
-            rows = f"{counted(len(late), 'row')}, first in line {min(late) + start}"
-            remedy = "quote values that contain separators, or name the columns in the first line"
-            fault = "columns without a name have values that are not read as texts"
-            warn(f"{path}: {fault} ({rows}); {remedy}")
-        if self.repeated:
-            where = ", ".join(str(line + start) for line in self.repeated[:MAX_NAMED])
-            more = ", …" if len(self.repeated) > MAX_NAMED else ""
-            warn(f"{path}: the first line is repeated in line {where}{more} and skipped there")
-        kept = [j for j in range(len(header)) if j not in dropped]
-        with located(path, 1 + start):
-            _check_names([header[j] for j in kept])
-        lines = {line + start: row for line, row in self.rows.items()} if start else self.rows
-        if dropped:
-            lines = {line: [row[j] for j in kept] for line, row in lines.items()}
-        return _frame(path, lines, self.blank, [header[j] for j in kept])
+            if row[0].strip(AROUND).casefold() in folded and sorted(_folded(row)) == sorted(folded):
+                if _folded(row) != folded:
+                    fault = "another header, as of joined files, in another order"
+                    raise _RowError(first, f"{fault}; give the files separately")
+                repeated.append(last)
+                continue
+            if len(row) != len(header) or len(names) < len(header):
+                # Values beyond the names may be blank, and columns without a name may be missing.
+                extra = [cell for j, cell in enumerate(row) if j not in names]
+                if any(map(str.strip, [*extra, *header[len(row) :]])):
+                    fault = f"{counted(len(row), 'value')}, but the first line has "
+                    fault += counted(len(names), "name")
+                    raise _RowError(first, fault)
+                row = [row[j] if j < len(row) else "" for j in names]
+            rows[last] = row
+            if first < last:
+                spans.append((first, last))
+        return cls([*names.values()], rows, spans, blank, repeated)
+
+    def joined(self, delimiter: str) -> list[tuple[int, int]]:
+        """Return the lines of each row that seems to be several rows, joined by stray quotes."""
+        # Its first line, its last line and more than half of all have as many separators as names.
+        found = []
+        for first, last in self.spans:
+            parts = LINE_END.split(delimiter.join(self.rows[last]))
+            fits = [part.count(delimiter) == len(self.header) - 1 for part in parts]
+            if fits[0] and fits[-1] and 2 * sum(fits) > len(fits):
+                found.append((first, last))
+        return found
 
 
-def _fitted(row: list[str], header: Sequence[str], first: int, last: int) -> list[str]:
-    """Return a row as long as the header, if only blank values are missing or too many."""
-    # A missing value counts as blank if its column has no name. Raise _CsvError for other rows.
-    n = len(header)
-    if any(map(str.strip, [*row[n:], *header[len(row) :]])):
-        text = f"{len(row)} columns, but the first line has {n}"
-        raise _CsvError("columns", first, last, text)
-    return [*row[:n], *[""] * (n - len(row))]
+def _folded(row: Sequence[str]) -> list[str]:
+    """Return the names of a header without case and without what stands around them."""
+    return [name.strip(AROUND).casefold() for name in row]
 
 
 def _check_names(names: Sequence[str]) -> None:

@@ -128,6 +128,7 @@ Names = tuple[str | tuple[str, ...], ...]
 class Keys(ReadOptions):
     """The keys of the YAML file."""
 
+    setting_form = "{name}: {quoted}"
     family: Literal["transfer", "clustering", "multilabel"] = "transfer"
     source: Names = ()
     targets: Names = ()

@@ -35,12 +35,12 @@ def choose_features(features: Features | None, vectors: Sequence[object], kind: 
     chosen = features or ("both" if vectors else DEFAULT)
     if chosen == "words" and vectors:
         raise UserError(
-            "--features words does not use --vectors; expected embeddings or both, or no --vectors."
+            "features: words does not use vectors; expected embeddings or both, or no vectors."
         )
     if chosen != "words" and not vectors and kind != "texts":
         raise UserError(
-            f"--features {chosen}: the documents are matrices, and embeddings are made of texts; "
-            "name files of vectors by --vectors, or give texts."
+            f"features: {chosen}: the documents are matrices, and embeddings are made of texts; "
+            "name files of vectors, or give texts."
         )
     return chosen
 
@@ -69,7 +69,7 @@ def read_vectors(paths: Sequence[Path], files: Sequence[Documents]) -> np.ndarra
     names = ", ".join(f"{file.path} ({counted(len(file), 'document')})" for file in files)
     if len(paths) not in (1, len(files)):
         raise UserError(
-            f"--vectors: {counted(len(paths), 'file')}; expected one for each of {names}, in this "
+            f"vectors: {counted(len(paths), 'file')}; expected one for each of {names}, in this "
             "order, or one for all."
         )
     check_files(paths)
