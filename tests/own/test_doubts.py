@@ -16,13 +16,14 @@ from transferbench.own.problem import documents_problem
 from transferbench.problem import Domain, Fit
 
 
-def decide(decided, *, classes=2, source=None, params=()):
+def decide(decided, *, classes=2, source=None, params=(), diagnostics=()):
     """Return the doubts about decisions (n,) of the one target; `source` has labels."""
     problem, _ = make_problem(documents=len(decided), classes=classes)
     if source is not None:
         first = replace(problem.domains[0], Y=np.eye(classes)[source])
         problem = replace(problem, domains=(first, problem.domains[1]))
-    fit = Fit((problem.domains[0].Y, np.eye(classes)[decided]))
+    scores = problem.domains[0].Y, np.eye(classes)[decided]
+    fit = Fit(scores, diagnostics=dict(diagnostics))
     return fit_doubts("dtl", problem, dict(params), fit)
 
 
@@ -93,8 +94,28 @@ def test_shares_far_from_the_expected_ones_are_a_doubt(n, given, text):
 
 
 def test_a_class_that_is_never_decided_is_named():
-    doubt, _ = decide([0, 1] * 20, classes=3, source=[0, 1, 2, 2] * 10)
-    assert doubt.text.startswith("hardly any or no document is c (0 %, 50 % of the source's); if")
+    (doubt,) = decide([0, 1] * 20, classes=3, source=[0, 1, 2, 2] * 10)
+    assert doubt.text.startswith("few or no documents are c (0 %, 50 % of the source's); if")
+
+
+@pytest.mark.parametrize("diagnostics", [{}, {"area": 0.9}], ids=["lr", "consensus"])
+def test_few_documents_of_a_class_are_a_doubt_about_every_model(diagnostics):
+    """A third of the expected share or less, and less than chance makes of as many documents."""
+
+    def texts(of_a: int, n: int) -> list[str]:
+        source = [0] * round(0.27 * n) + [1] * (n - round(0.27 * n))
+        doubts = decide([0] * of_a + [1] * (n - of_a), source=source, params={"prior": "source"},
+                        diagnostics=diagnostics)  # fmt: skip
+        return [doubt.text for doubt in doubts]
+
+    for of_a, n in ((4, 100), (12, 300), (1, 30)):
+        (text,) = texts(of_a, n)
+        assert re.match(
+            rf"few or no documents are a \({100 * of_a / n:.0f} %, 27 % of the sou", text
+        )
+        assert text.endswith("if you know better: --set prior=…, in the order a, b")
+    for of_a, n in ((1, 12), (30, 100), (45, 300)):
+        assert texts(of_a, n) == []
 
 
 def test_shares_that_are_nearly_as_likely_as_others_are_a_doubt():
@@ -109,11 +130,12 @@ def test_shares_that_are_nearly_as_likely_as_others_are_a_doubt():
     )
 
 
-def test_shares_of_several_classes_are_far_by_the_documents_to_move():
-    """From thirds, 12, 23 and 1 of 36 documents: eleven are in another class."""
+def test_odds_of_a_class_of_several_that_are_far_are_a_doubt():
+    """From thirds, 8, 22 and 6 of 36 documents: the odds of the second are three times as large."""
     assert decide([0, 1, 2] * 12, classes=3) == []
-    (doubt,) = decide([0] * 12 + [1] * 23 + [2], classes=3)
-    assert doubt.text.startswith("64 % of the documents are b, 33 % of the source's")
+    (doubt,) = decide([0] * 8 + [1] * 22 + [2] * 6, classes=3)
+    assert doubt.text.startswith("61 % of the documents are b, 33 % of the source's")
+    assert decide([0] * 9 + [1] * 18 + [2] * 9, classes=3) == []
 
 
 def near_and_far():
@@ -156,7 +178,7 @@ def test_labels_of_a_target_are_expected_and_end_the_doubt_about_transfer():
     half = np.eye(2)[np.arange(120) % 2]
     decided = Fit(tuple(half[: len(d.seen)] for d in problem.domains))
     found = [doubt.text for doubt in fit_doubts("lr", sampled, {}, decided)]
-    assert "50 % of the documents are a, 0 % of the sample" in found
+    assert "50 % of the documents are a, 14 % of the source's and the sample's" in found
     few = replace(far, Y=Y * (seen & (np.arange(120) < 3))[:, None], seen=np.arange(120) < 3)
     sampled = replace(problem, domains=(*others, few))
     assert not [doubt for doubt in fit_doubts("lr", sampled, {}, decided) if "sample" in doubt.text]

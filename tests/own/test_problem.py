@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 import re
+import sys
+import time
 from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from unicodedata import category, normalize
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 from user_documents import (
     CAT,
     SEA,
@@ -23,10 +28,16 @@ from user_documents import (
     write_jsonl,
 )
 
+import transferbench
 from transferbench.errors import UserError
 from transferbench.own import problem as own_problem
 from transferbench.own.documents import Documents, find_domains
-from transferbench.own.problem import documents_problem, used_options
+from transferbench.own.problem import (
+    documents_problem,
+    text_features,
+    used_options,
+    word_pattern,
+)
 from transferbench.own.read import with_labels
 
 
@@ -153,6 +164,85 @@ def test_too_many_labels_suggest_the_wrong_column():
     source = make_documents("s.csv", [*CAT, *SEA] * 2, [f"{i % 11}" for i in range(16)])
     with pytest.raises(UserError, match=r"11 different labels.*is it the right column"):
         documents_problem([source], [TARGET], {})
+
+
+def features_of(texts: list[str], **options) -> set[str]:
+    """Return the features of texts, each of which occurs twice."""
+    files = [make_documents(f"{name}.csv", texts, ["a", "b"] * len(texts)) for name in "st"]
+    return set(text_features(files, **options)[1])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("हिन्दी की भाषा", {"हिन्दी", "की", "भाषा"}),
+        ("বাংলা", {"বাংলা"}), ("தமிழ்", {"தமிழ்"}), ("తెలుగు", {"తెలుగు"}), ("ਪੰਜਾਬੀ", {"ਪੰਜਾਬੀ"}),
+        ("שָׁלוֹם, עוֹלָם", {normalize("NFC", word) for word in ("שָׁלוֹם", "עוֹלָם")}),
+        ("كِتَابٌ", {"كِتَابٌ"}), ("می\u200cخواهم", {"می\u200cخواهم"}), ("ක්\u200dර", {"ක්\u200dර"}),
+        ("𑄌𑄋𑄴𑄟𑄳𑄦", {"𑄌𑄋𑄴𑄟𑄳𑄦"}), ("𞤆𞤵𞤤𞤢𞥄𞤪", {"𞤆𞤵𞤤𞤢𞥄𞤪".lower()}),
+        ("İstanbul istanbul I\u0307stanbul", {"istanbul"}), ("über\u00adsetzen", {"übersetzen"}),
+        ("e\u0301te\u0301 été", {"été"}), ("m\u0303a", {"m\u0303a"}),
+        ("ab\u200c cd\u200d", {"ab", "cd"}), ("a\u200c b x👩\u200d💻y ab😀cd", {"ab", "cd"}),
+    ],
+)  # fmt: skip
+def test_words_of_any_script_keep_their_marks_and_joiners(text, words):
+    assert features_of([text]) == words
+
+
+def test_every_mark_of_unicode_is_part_of_a_word():
+    pattern = re.compile(word_pattern())
+    marks = [c for c in map(chr, range(sys.maxunicode + 1)) if category(c).startswith("M")]
+    assert len(marks) > 2000
+    assert all(pattern.fullmatch(f"a{mark}b") for mark in marks)
+    others = [c for c in map(chr, range(0x30000)) if category(c)[0] in "PSZ" and c != "_"]
+    assert pattern.findall("ab".join(others)) == ["ab"] * (len(others) - 1)
+
+
+@given(st.text(st.characters(max_codepoint=0x24F, blacklist_characters="\u00adİ")))
+def test_words_of_latin_letters_are_two_or_more_letters_or_digits(text):
+    assert re.findall(word_pattern(), text.lower()) == re.findall(r"\w\w+", text.lower())
+
+
+def test_words_are_found_in_linear_time():
+    begin = time.process_time()
+    for part in ("a\u200c", "ab" + 40 * "\u200d", "\U00011100", "ab😀", "a\u0301", "\u200d"):
+        re.findall(word_pattern(), 30_000 * part)
+    assert time.process_time() - begin < 3
+
+
+def test_a_pattern_of_the_user_is_one_of_python():
+    assert features_of(["हिन्दी abc"], token_pattern=r"\w\w+") == {"abc"}
+
+
+def test_documents_that_vowel_signs_tell_apart_are_told_apart():
+    """The words of both classes have the same letters, and differ in their vowel signs."""
+    words = {"a": ["दिन", "मिल", "चिर", "किल"], "b": ["दीन", "मील", "चीर", "कील"]}
+    rng = np.random.default_rng(0)
+    labels = ["a", "b"] * 40
+    files = [
+        make_documents(f"{name}.csv", [" ".join(rng.choice(words[y], 4)) for y in labels], labels)
+        for name in "st"
+    ]
+    problem, truth = documents_problem(files[:1], files[1:], {"characters": 0})
+    scores = transferbench.fit("lr", problem).scores[1]
+    assert (scores.argmax(axis=1) == truth.Y[1].argmax(axis=1)).all()
+
+
+@pytest.mark.parametrize("texts", [["😀😀 🚢🚢", "🚢🚢"], ["a b", "1 2 b"], ["", "!"]])
+def test_texts_without_words_name_the_cause_and_other_features(texts):
+    files = [make_documents(f"{name}.csv", texts, ["a", "b"]) for name in "st"]
+    with pytest.raises(UserError) as error:
+        documents_problem(files[:1], files[1:], {})
+    message = str(error.value)
+    assert "a word has two or more letters or digits" in message
+    assert "tokens=characters" in message
+    assert "token_pattern '" not in message
+
+
+def test_other_features_of_texts_without_words_work():
+    texts = ["😀😀 🚢🚢", "a"]
+    assert features_of(texts, tokens="characters") == {"😀😀", "🚢🚢"}
+    assert features_of(texts, token_pattern=r"\S+") == {"😀😀", "🚢🚢", "a"}
 
 
 CHINESE = [

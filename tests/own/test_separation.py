@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from user_documents import make_documents, sentences
 
+from transferbench.own import separation
 from transferbench.own.doubts import data_doubts, fit_doubts
 from transferbench.own.markup import share_with_tags, strip_tags
 from transferbench.own.problem import documents_problem, used_options
@@ -140,3 +141,16 @@ def test_stripping_takes_linear_time():
         strip_tags(part * 30_000)
         share_with_tags([part * 30_000])
     assert time.process_time() - begin < 3
+
+
+def test_shares_are_those_of_all_documents(monkeypatch):
+    """The classifier sees a random part of the documents, the shares do not depend on it."""
+    monkeypatch.setattr(separation, "SAMPLE", 40)
+    _, found_by_part, _ = found("{} sent from my phone", every=2)
+    (part,) = found_by_part.values()
+    texts = [sentences(seed, NUMBER, 0) for seed in (1, 2)]
+    for word in part.words:
+        shares = [np.mean([word.name in text.split() for text, _ in of]) for of in texts]
+        added = word.name in ("sent", "from", "my", "phone")
+        assert (word.in_sources, word.in_target) == (shares[0], 0.5 if added else shares[1])
+    assert {"sent", "from", "my", "phone"} <= {word.name for word in part.words}

@@ -17,12 +17,13 @@ from conftest import ROOT, make_problem, reachable
 from user_documents import sentences, write_csv
 
 import transferbench
-from transferbench import models, tasks, topics
+from transferbench import models, tasks
 from transferbench.cli.topics import command
 from transferbench.core.graph import cosine_graph
 from transferbench.data.problems import Content, problem_from_counts
 from transferbench.data.subsample import subsample
 from transferbench.errors import Unavailable
+from transferbench.own import topics
 from transferbench.problem import Domain, FeatureClusters, Fit, Problem
 from transferbench.topics import topics_of
 

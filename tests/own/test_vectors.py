@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -110,7 +113,8 @@ BAD = {
     "zero": (0 * DENSE, "every number is 0"),
     "wide": (np.ones((N + M, 4097)), "4097 columns, expected 1 to 4,096"),
     "text": (np.full((N + M, 2), "a"), "expected real numbers"),
-    "objects": (np.array([[{}]]), "no vectors of documents"),
+    "objects": (np.array([[{}]]), "its entries are objects, not numbers"),
+    "dates": (np.full((N + M, 2), "2026-11-28", "M8[D]"), "expected real numbers"),
 }
 
 
@@ -121,6 +125,36 @@ def test_bad_vectors_are_refused_in_one_line(folder, home, name):
         loaded(home, vectors=("bad.npy",))
     assert str(error.value).startswith("bad.npy: ")
     assert "\n" not in str(error.value)
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:7\nsize 12345\n"
+
+
+NO_NUMPY = [POINTER, b"<!DOCTYPE html><title>Log in</title>", bytes(80), pickle.dumps({"a": 1})]
+READINGS = [{"vectors": ("bad.npy",)}, {"vectors": ("bad.npz",)}, {"source": "bad.npz"}]
+
+
+@pytest.mark.parametrize("content", NO_NUMPY, ids=["LFS", "page", "raw numbers", "pickle"])
+@pytest.mark.parametrize("reading", READINGS, ids=str)
+def test_files_that_are_no_files_of_numpy_are_called_so(folder, home, content, reading):
+    """NumPy would call them pickled, and advise to load them in an unsafe way."""
+    for name in ("bad.npy", "bad.npz"):
+        (folder / name).write_bytes(content)
+    with pytest.raises(UserError, match="is it a Git LFS pointer or a page") as error:
+        loaded(home, **reading)
+    assert f"it begins with {ascii(content[:24])[1:]};" in str(error.value)
+    assert not re.search("pickle|unsafe|trust", str(error.value))
+
+
+@pytest.mark.parametrize("name", ["s.npz", "v.npz"])
+def test_objects_and_long_descriptions_in_an_archive_are_refused(folder, home, name):
+    wide = np.zeros(N, [(f"column {i}", "f4") for i in range(2000)])
+    for array in (np.array([{}] * N), wide):
+        np.savez(folder / name, data=array, format=np.array(b"csr"), shape=np.array([N, 2]))
+        with pytest.raises(UserError) as error:
+            loaded(home, **({"vectors": (name,)} if name == "v.npz" else {"source": name}))
+        assert re.search("objects, not numbers|description cannot be read", str(error.value))
+        assert not re.search("pickle|unsafe|trust", str(error.value))
 
 
 def test_the_number_of_files_and_their_form_are_checked(folder, home):

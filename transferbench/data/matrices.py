@@ -7,12 +7,15 @@
 """
 
 import re
+import zipfile
 from array import array
 from collections.abc import Iterable
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.lib import format as numpy_format
 
 from transferbench.errors import UserError
 from transferbench.messages import reason
@@ -20,6 +23,8 @@ from transferbench.problem import canonical
 
 #: Rows or columns of a matrix.
 MAX_SIDE = 2**24
+#: First bytes of an array of `numpy.save`, and of a zip archive of `numpy.savez`.
+ARRAY, ARCHIVE = b"\x93NUMPY", b"PK"
 #: Parts of a line of SVMlight.
 DECIMAL = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 LABEL = re.compile(r"[^\s:#][^\s:]*", re.ASCII)
@@ -66,13 +71,47 @@ def read_svmlight(path: Path, lines: Iterable[str]) -> tuple[sp.csr_array, dict[
     return sp.csr_array(tuple(map(np.asarray, (data, indices, starts))), shape=shape), labels
 
 
+def array_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each array of a file of NumPy; the name of a single array is ""."""
+    # Raise ValueError for other files, and for arrays of objects: NumPy's own error would advise to
+    # trust the file, and to load it in a way that can run code.
+    with path.open("rb") as file:
+        start = file.read(24)
+        file.seek(0)
+        if start.startswith(ARRAY):
+            return {"": _shape(file)}
+        if not start.startswith(ARCHIVE):
+            begins = f"no file of NumPy: it begins with {ascii(start)[1:]}"
+            raise ValueError(f"{begins}; is it a Git LFS pointer or a page?")
+        with zipfile.ZipFile(file) as archive:
+            return {
+                name.removesuffix(".npy"): _shape(archive.open(name)) for name in archive.namelist()
+            }
+
+
+def _shape(file: IO[bytes]) -> tuple[int, ...]:
+    """Return the shape of the array of numbers at the start of a file."""
+    try:
+        read = numpy_format.read_array_header_1_0
+        if numpy_format.read_magic(file) != (1, 0):
+            read = numpy_format.read_array_header_2_0
+        shape, _, dtype = read(file)
+    except ValueError:
+        raise ValueError("an array whose description cannot be read") from None
+    if dtype.hasobject:
+        raise ValueError("its entries are objects, not numbers")
+    return shape
+
+
 def read_npz(path: Path) -> sp.sparray:
     """Return the matrix of a file of SciPy; no pickle is loaded."""
     try:
+        array_shapes(path)
         X = sp.load_npz(path)
         if max(X.shape) > MAX_SIDE:
             raise ValueError(f"{X.shape[0]} × {X.shape[1]}, expected at most {MAX_SIDE:,} of each")
         return canonical(X)  # checks indices
     except Exception as error:  # libraries raise many types for a file in another format
-        message = f"{path}: not a matrix written by scipy.sparse.save_npz ({reason(error)})."
+        why = f"{error}" if type(error) is ValueError else reason(error)
+        message = f"{path}: not a matrix written by scipy.sparse.save_npz ({why})."
         raise UserError(message) from None

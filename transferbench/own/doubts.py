@@ -7,7 +7,7 @@ and `run FILE.yaml` print the same doubts.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,14 +31,11 @@ MIN_DOCUMENTS = 10
 DOUBTFUL_UNRELATED, WORTHLESS_UNRELATED = 0.5, 0.9
 #: Share of a source's documents without a feature from which it is doubtful.
 EMPTY_SOURCE = 0.1
-#: Class shares are far from the source's if more than this part of the documents would need another
-#: class to have them.
-FAR = 0.25
+#: Class shares differ if they, or their odds, are this many times as large or as small as expected,
+#: and if chance makes so large a difference with a lower probability than the second number.
+TIMES, CHANCE = 3, 0.01
 #: A result of one class is worthless if the source's shares give it a lower probability than this.
 IMPROBABLE = 0.001
-#: A class has hardly any document if its share is less than this part of the expected one. In the
-#: experiment `choice` no class is so rare.
-RARE = 0.2
 #: Most classes that a doubt names.
 MAX_NAMED = 8
 #: Number and share of a target's documents in the source from which the target is doubtful, and
@@ -46,15 +43,16 @@ MAX_NAMED = 8
 MIN_SHARED, DOUBTFUL_SHARED, WORTHLESS_SHARED = 3, 0.05, 0.9
 
 FEATURES_REMEDY = (
-    "keep more features: --option min_df=1 or, for texts, tokens=characters (pairs of "
-    "characters), stop_words=none or another token_pattern"
+    "keep more features: --option min_df=1 or, for texts, tokens=characters (pairs of characters; "
+    "a word has two or more letters or digits), stop_words=none or another token_pattern"
 )
-
-
 EMPTY_REMEDY = f"remove empty texts, or {FEATURES_REMEDY}"
+LABEL_REMEDY = "label a sample (--label-sample)"
 
 #: No features with names are known.
 UNNAMED: Mapping[str, Separation] = MappingProxyType({})
+#: Texts of doubts, each with True if the result should not be used.
+Texts: TypeAlias = Iterator[tuple[str, bool]]
 
 
 def data_doubts(problem: Problem, separations: Mapping[str, Separation] = UNNAMED) -> list[Doubt]:
@@ -68,39 +66,20 @@ def data_doubts(problem: Problem, separations: Mapping[str, Separation] = UNNAME
         Words or features that separate targets from the source, see `separation.separations`.
     """
     in_source = np.zeros(problem.domains[0].X.shape[1])
-    for domain in problem.sources:
-        in_source[sp.csr_array(domain.X).indices] = 1
-    doubts = [
-        Doubt(text, worthless, target.name)
-        for target in problem.targets
-        for text, worthless in _feature_doubts(sp.csr_array(target.X), in_source)
-    ]
-    labelled = [domain.Y[domain.seen] for domain in problem.domains]
-    counts = np.concatenate(labelled).sum(axis=0)
-    if rare := [name for name, n in zip(problem.classes, counts, strict=True) if 0 < n < 3]:
-        named = ", ".join(repr(short_label(name)) for name in rare[:3])
-        text = f"fewer than 3 labelled documents are {named}{', …' * (len(rare) > 3)}"
-        if problem.family == "transfer" and len(labelled[0]) >= MIN_DOCUMENTS:
-            doubts.append(Doubt(f"{text}; correct or remove these labels"))
     for source in problem.sources:
-        n, empty = len(source.seen), int(np.sum(np.diff(sp.csr_array(source.X).indptr) == 0))
-        if empty >= EMPTY_SOURCE * n:
-            text = f"{empty} of {n} labelled documents have no feature and teach nothing"
-            doubts.append(Doubt(f"{text}; {EMPTY_REMEDY}", target=source.name))
-    for target, found in separations.items():
-        if found.suspicious:
-            strip = " (--option html=strip removes HTML)" if found.has_html else ""
-            text = f"{found}; if these are markup or signatures, remove them{strip}"
-            doubts.append(Doubt(text, target=target))
+        in_source[sp.csr_array(source.X).indices] = 1
+    of_domains = [(target.name, _feature_doubts(target, in_source)) for target in problem.targets]
+    of_domains += [("", _label_doubts(problem))]
+    of_domains += [(source.name, _source_doubts(source)) for source in problem.sources]
+    of_domains += [(name, _difference_doubts(found)) for name, found in separations.items()]
+    doubts = [Doubt(*text, name) for name, texts in of_domains for text in texts]
     return doubts + overlap_doubts(problem)
 
 
-def _feature_doubts(X: sp.csr_array, in_source: np.ndarray) -> Iterator[tuple[str, bool]]:
-    """Yield the text of each doubt, and True if the target's results are worthless."""
-    # `X`: (n, d) documents of the target.
-    # `in_source`: (d,) 1 for features of the source, else 0.
-    n, has_source = X.shape[0], bool(in_source.any())
-    empty = int(np.sum(np.diff(X.indptr) == 0))
+def _feature_doubts(target: Domain, in_source: np.ndarray) -> Texts:
+    """Yield doubts about a target whose documents lack features of the sources (d,) 0/1."""
+    X, has_source = sp.csr_array(target.X), bool(in_source.any())
+    n, empty = X.shape[0], int(np.sum(np.diff(X.indptr) == 0))
     unrelated = int(np.sum(X @ in_source == 0)) if has_source else empty
     worthless = has_source and n >= MIN_DOCUMENTS and unrelated >= WORTHLESS_UNRELATED * n
     if empty:
@@ -112,6 +91,31 @@ def _feature_doubts(X: sp.csr_array, in_source: np.ndarray) -> Iterator[tuple[st
         yield text, worthless
     if n > 1 and np.bincount(X.indices, minlength=1).max() < 2:
         yield f"no two documents share a feature; {FEATURES_REMEDY}", False
+
+
+def _label_doubts(problem: Problem) -> Texts:
+    """Yield a doubt about classes with fewer than three labels."""
+    labelled = [domain.Y[domain.seen] for domain in problem.domains]
+    counts = np.concatenate(labelled).sum(axis=0)
+    rare = [name for name, n in zip(problem.classes, counts, strict=True) if 0 < n < 3]
+    if rare and problem.family == "transfer" and len(labelled[0]) >= MIN_DOCUMENTS:
+        named = ", ".join(repr(short_label(name)) for name in rare[:3]) + ", …" * (len(rare) > 3)
+        yield f"fewer than 3 labelled documents are {named}; correct or remove these labels", False
+
+
+def _source_doubts(source: Domain) -> Texts:
+    """Yield a doubt about a source with documents without features."""
+    n, empty = len(source.seen), int(np.sum(np.diff(sp.csr_array(source.X).indptr) == 0))
+    if empty >= EMPTY_SOURCE * n:
+        text = f"{empty} of {n} labelled documents have no feature and teach nothing"
+        yield f"{text}; {EMPTY_REMEDY}", False
+
+
+def _difference_doubts(found: Separation) -> Texts:
+    """Yield a doubt about a target that differs from the sources by more than another topic."""
+    if found.suspicious:
+        strip = " (--option html=strip removes HTML)" if found.has_html else ""
+        yield f"{found}; if these are markup or signatures, remove them{strip}", False
 
 
 def overlap_doubts(problem: Problem) -> list[Doubt]:
@@ -176,131 +180,109 @@ def fit_doubts(
     """
     doubts = []
     for target, scores in zip(problem.domains, fit.scores, strict=True):
+        decided = scores.argmax(axis=1)
         if target.seen.all():
             continue
         if problem.family == "multilabel":
-            texts = _label_doubts(scores)
+            texts = _label_set_doubts(scores >= THRESHOLD)
         elif fit.columns == "clusters" or not problem.sources:
-            texts = _one_class(scores.argmax(axis=1), 1 / len(problem.classes), "cluster")
+            texts = _one_group_doubts(decided, 1 / len(problem.classes), "cluster")
         else:
-            matched = "area" in fit.diagnostics  # consensus decides by shares
-            texts = _decision_doubts(problem, target, scores.argmax(axis=1), params, matched)
-        doubts += [Doubt(text, worthless, target.name) for text, worthless in texts]
-    for target in problem.targets if model in NO_TRANSFER else ():
-        if target.seen.any():  # its labels train the model
-            continue
-        found = separations.get(target.name) or Separation(domain_area(problem, target))
-        if found.area >= DIFFERENT:
+            texts = _share_doubts(problem, target, decided, params, "area" in fit.diagnostics)
+        doubts += [Doubt(*text, target.name) for text in texts]
+        if model in NO_TRANSFER and not target.seen.any():  # labels would train the model
+            found = separations.get(target.name) or Separation(domain_area(problem, target))
             # `data_doubts` names what separates suspicious ones.
-            why = "the source differs, see what separates it" if found.suspicious else str(found)
-            text = f"{why}; this model learns from the source alone"
-            doubts.append(Doubt(text, target=target.name))
-    width, peaks = (fit.diagnostics.get(name, 0) for name in ("share_width", "share_peaks"))
-    if width > WIDE or peaks > 1:
-        why = (
-            f"class shares that are {100 * width:.0f} points apart fit the data nearly equally well"
-        )
-        doubts.append(Doubt(f"{why}; label a sample (--label-sample)"))
-    agreement = fit.diagnostics.get("agreement", 1.0)
+            why = "the source differs, see what separates it" if found.suspicious else f"{found}"
+            if found.area >= DIFFERENT:
+                text = f"{why}; this model learns from the source alone"
+                doubts.append(Doubt(text, target=target.name))
+    return doubts + [Doubt(text) for text in _uncertain(fit.diagnostics)]
+
+
+def _uncertain(diagnostics: Mapping[str, float]) -> Iterator[str]:
+    """Yield doubts about a consensus whose class shares or members are uncertain."""
+    width, agreement = diagnostics.get("share_width", 0), diagnostics.get("agreement", 1.0)
+    if width > WIDE or diagnostics.get("share_peaks", 0) > 1:
+        text = f"class shares that are {100 * width:.0f} points apart fit the data nearly equally"
+        yield f"{text} well; {LABEL_REMEDY}"
     if agreement < WEAK_AGREEMENT:
-        why = f"its members agree little ({agreement:.2f}, below {WEAK_AGREEMENT})"
-        doubts.append(Doubt(f"{why}; label a sample (--label-sample)"))
-    return doubts
+        text = f"its members agree little ({agreement:.2f}, below {WEAK_AGREEMENT})"
+        yield f"{text}; {LABEL_REMEDY}"
 
 
-def _label_doubts(scores: np.ndarray) -> Iterator[tuple[str, bool]]:
-    """Yield doubts about scores (n, c): documents without a label, and labels never given."""
-    decided = scores >= THRESHOLD
-    without = int(np.sum(~decided.any(axis=1)))
+def _label_set_doubts(decided: np.ndarray) -> Texts:
+    """Yield doubts about decisions (n, c): documents without a label, and labels never given."""
+    without, never = (int(np.sum(~decided.any(axis=axis))) for axis in (1, 0))
     if without:
         remedy = "--set ensure_one_label=true gives each its best one"
-        yield f"{without} of {len(scores)} documents get no label; {remedy}", False
-    never = int(np.sum(~decided.any(axis=0)))
-    if never and without < len(scores):
+        yield f"{without} of {len(decided)} documents get no label; {remedy}", False
+    if never and without < len(decided):
         yield f"{never} of {decided.shape[1]} labels are given to no document", False
 
 
-def _far_from_sample(shares: np.ndarray, counts: np.ndarray) -> int | None:
-    """Return the class whose share is farthest outside its interval by a sample, else None."""
-    # `counts`: (c,) number of labelled documents of each class.
-    # Shapes: shares (c,).
-    m = counts.sum()
-    likely = (counts + 2) / (m + 4)  # Agresti and Coull, 1998
-    excess = np.abs(shares - likely) - 2 * np.sqrt(likely * (1 - likely) / (m + 4))
-    return int(excess.argmax()) if excess.max() > 0 else None
-
-
-def _one_class(decided: np.ndarray, share: float, group: str) -> Iterator[tuple[str, bool]]:
-    """Yield a doubt if all decisions are equal."""
-    # Shapes: decided (n,).
+def _one_group_doubts(decided: np.ndarray, share: float, group: str) -> Texts:
+    """Yield a doubt if all decisions (n,) are one class or cluster, of an expected share."""
     n = len(decided)
     if n > 1 and (decided == decided[0]).all():
         worthless = bool(n >= MIN_DOCUMENTS and share**n < IMPROBABLE)
         yield f"all {n} documents are in one {group}; name another model", worthless
 
 
-def _decision_doubts(
+def _share_doubts(
     problem: Problem,
     target: Domain,
     decided: np.ndarray,
     params: Mapping[str, Any],
-    matched: bool,
-) -> Iterator[tuple[str, bool]]:
-    """Yield doubts about the decisions of a model on a target; see `fit_doubts`."""
-    # Expected shares are those that the user gives, or else those of the source. With a labelled
-    # sample of the target, they are the shares from which `consensus` begins, see
-    # `consensus.labelled_members`.
-    # `matched`: True if the model estimates the shares, so that a difference is no reason to doubt.
-    # Shapes: decided (n,).
-    classes, whose = [*map(short_label, problem.classes)], "the source's"
-    expected = labelled_shares(replace(problem, domains=problem.sources))
-    if target.seen.any():
-        whose = "the source's and the sample's"
-        counts = target.Y[target.seen].sum(axis=0)
-        expected = (counts + SOURCE_COUNT * expected) / (counts.sum() + SOURCE_COUNT)
-    prior = params.get("prior", "source")
-    has_prior = prior is not None and not isinstance(prior, str)
-    if has_prior:
+    estimated: bool,
+) -> Texts:
+    """Yield doubts about the class shares of decisions (n,) beside the expected ones."""
+    # Expected are the shares that the user gives, or else those of the source. With a labelled
+    # sample of the target, they are those from which `consensus` begins.
+    # `estimated`: True if the model estimates the shares, as `consensus` does. Then other ones than
+    # expected are no reason to doubt, but few or no documents of a class are.
+    names, sample = [*map(short_label, problem.classes)], target.Y[target.seen].sum(axis=0)
+    of_sources = labelled_shares(replace(problem, domains=problem.sources))
+    expected = (sample + SOURCE_COUNT * of_sources) / (sample.sum() + SOURCE_COUNT)
+    whose = "of the source's and the sample's" if sample.any() else "of the source's"
+    remedy = ""
+    if "prior" in params:
+        remedy = f"; if you know better: --set prior=…, in the order {', '.join(names)}"
+    prior = params.get("prior")
+    if prior is not None and not isinstance(prior, str):
         total = float(np.sum(prior))
-        expected = np.asarray(prior) / total
+        expected, whose = np.asarray(prior) / total, "are given"
+        remedy = "; check the order of the shares"
         if min(prior) < 1 and abs(total - 1) > 0.01:
             yield f"prior: the class shares sum to {total:g}, and are divided by it", False
-        if target.seen.any() and (found := _far_from_sample(expected, counts)) is not None:
-            yield (
-                f"{100 * expected[found]:.0f} % of the documents are given as {classes[found]}, "
-                f"but {counts[found]:.0f} of {counts.sum():.0f} labelled ones are; check the prior",
-                False,
-            )
-    one_class = [*_one_class(decided, expected[decided[0]], f"class, {classes[decided[0]]}")]
-    yield from one_class
-    shares = np.bincount(decided, minlength=len(classes)) / len(decided)
-    if one_class or len(decided) < MIN_DOCUMENTS:
-        return
-    rare = shares < RARE * expected if matched else shares == 0
-    if rare.any():
-        few = [
-            f"{classes[k]} ({100 * shares[k]:.0f} %, {100 * expected[k]:.0f} % of {whose})"
-            for k in np.flatnonzero(rare)
+        for k in np.flatnonzero(_by_chance(sample, expected) < CHANCE)[:1]:
+            text = f"{100 * expected[k]:.0f} % of the documents are given as {names[k]}, but "
+            text += f"{sample[k]:.0f} of {sample.sum():.0f} labelled ones are; check the prior"
+            yield text, False
+    counts = np.bincount(decided, minlength=len(names))
+    shares = counts / len(decided)
+    yield from _one_group_doubts(decided, expected[decided[0]], f"class, {names[decided[0]]}")
+    differs = (_by_chance(counts, expected) < CHANCE) & (shares < 1).all()
+    odds, usual = shares * (1 - expected), expected * (1 - shares)
+    far = differs & ((odds > TIMES * usual) | (TIMES * odds < usual))
+    few = far & (TIMES * shares < expected)
+    if few.any():
+        listed = [
+            f"{names[k]} ({100 * shares[k]:.0f} %, {100 * expected[k]:.0f} % {whose})"
+            for k in np.flatnonzero(few)
         ]
-        more = ", …" if len(few) > MAX_NAMED else ""
-        text = f"hardly any or no document is {', '.join(few[:MAX_NAMED])}{more}"
-        yield (
-            f"{text}; if the target has no such documents, remove the class from the source",
-            False,
-        )
-    if matched:
-        return
-    if target.seen.any() and not has_prior:
-        whose, expected = "the sample", counts / counts.sum()
-        if _far_from_sample(shares, counts) is None:
-            return
-    if np.abs(shares - expected).sum() / 2 > FAR:
-        k = int(np.abs(shares - expected).argmax())
-        text = f"{100 * shares[k]:.0f} % of the documents are {classes[k]}, "
-        if has_prior:
-            text += f"{100 * expected[k]:.0f} % are given; check the order of the shares"
-        else:
-            text += f"{100 * expected[k]:.0f} % of {whose}"
-            if "prior" in params:
-                text += f"; if you know better: --set prior=…, in the order {', '.join(classes)}"
-        yield text, False
+        text = ", ".join(listed[:MAX_NAMED]) + ", …" * (len(listed) > MAX_NAMED)
+        absent = "if the target has no such documents, remove the class from the source"
+        yield f"few or no documents are {text}; {absent}{remedy}", False
+    elif far.any() and not estimated:
+        k = np.where(far, np.abs(shares - expected), 0).argmax()
+        text = f"{100 * shares[k]:.0f} % of the documents are {names[k]}"
+        yield f"{text}, {100 * expected[k]:.0f} % {whose}{remedy}", False
+
+
+def _by_chance(counts: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Return the probability (c,) of counts that are at least as far from expected shares."""
+    from scipy.special import bdtr, bdtrc
+
+    n, p = int(counts.sum()), expected.clip(0, 1)
+    return np.asarray(np.minimum(bdtr(counts, n, p), bdtrc(counts - 1, n, p)))

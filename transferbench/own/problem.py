@@ -1,12 +1,13 @@
 """Make a problem of a user's files: read the documents, compute their features, build."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from functools import cache
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,7 +38,7 @@ from transferbench.own.read import (
 )
 from transferbench.own.vectors import Features, choose_features, embeddings, read_vectors
 from transferbench.parameters import Count, CountOrZero, Params, resolve
-from transferbench.problem import Family, Matrix, Names, Problem, Truth
+from transferbench.problem import Family, Matrix, Problem, Truth
 from transferbench.settings import Settings
 from transferbench.user_files import check_files
 
@@ -45,11 +46,13 @@ MAX_CLASSES = 1000
 #: The features of a text; "auto" means characters if most of them are of a script without spaces
 #: between words, see `used_options`.
 Tokens = Literal["auto", "words", "characters"]
-WORDS = r"\w\w+"
 #: What to do with tags, comments, scripts and entities of HTML.
 Html = Literal["keep", "strip"]
 #: Number of documents of a file, and of characters of a document, that the script is detected from.
 SAMPLE_SIZE = 1000
+#: Signs inside words that are no letters (a soft hyphen, and signs that forbid a line break), and a
+#: capital letter whose lower case in Python has a separate accent, with what they are read as.
+SPELLINGS = {"\u00ad": "", "\u2060": "", "\ufeff": "", "\u0130": "i"}
 
 
 @dataclass(frozen=True)
@@ -84,12 +87,11 @@ def load(
     # `labels`: Documents of the targets that must have a label.
     # `using`: Settings that name the model of embeddings and the folder where they are stored. By
     # default the environment decides.
-    domains = [*sources, *targets]
-    check_unique(domains)
-    files = [file for domain in domains for file in domain.files]
+    check_unique([*sources, *targets])
+    files = [file for domain in (*sources, *targets) for file in domain.files]
     check_files([*files, *([label_file] if label_file else [])])
-    labelled = [read_domain(domain, read_options.of_sources(), "all") for domain in sources]
     usual = SEPARATOR if family == "multilabel" else ""
+    labelled = [read_domain(domain, read_options.of_sources(), "all") for domain in sources]
     if labelled and read_options.separator is None:
         check_single(_names(labelled, usual), labelled[0].path, usual, read_options)
     unlabelled = [read_domain(domain, read_options, labels) for domain in targets]
@@ -97,20 +99,17 @@ def load(
     if label_file:
         classes = _names(labelled, "") if family == "transfer" else ()
         unlabelled = with_labels(unlabelled, label_file, read_options, classes)
-    everything = [*labelled, *unlabelled]
+    documents = [*labelled, *unlabelled]
     vectors = [user_path(name) for name in read_options.vectors]
-    check_kind(everything)
-    features = choose_features(read_options.features, vectors, everything[0].kind)
-    used = used_options(everything, options)
+    used = used_options(documents, options)
+    features = choose_features(read_options.features, vectors, documents[0].kind)
     dense = None
-    if features != "words":
-        if vectors:
-            dense = read_vectors(vectors, everything)
-        else:
-            texts = [text for file in everything for text in _texts(file, used["html"])]
-            dense = embeddings(texts, using or settings.load())
+    if vectors:
+        dense = read_vectors(vectors, documents)
+    elif features != "words":
+        dense = embeddings([*_texts(documents, used["html"])], using or settings.load())
     if features == "embeddings":
-        used = {name: value for name, value in used.items() if name == "html" and not vectors}
+        used = {} if vectors else {"html": used["html"]}
     separator = usual if read_options.separator is None else read_options.separator
     built = documents_problem(
         labelled, unlabelled, used, name=name, clusters=clusters,
@@ -137,8 +136,10 @@ def documents_problem(
     # targets, or the numbers from 1 to `clusters`. Labelled documents of the targets are scored.
     # `separator`: Text between the labels of a document in a multi-label problem; "" if each
     # document has one label. None makes a problem with one label for each document.
-    # `dense`: Vectors (n, d) of all documents with rows of length one, or None. They are the second
+    # `dense`: Vectors (n, d) of all documents with rows of length one, or None. They are the last
     # view, or the only one.
+    family: Family = "transfer" if separator is None else "multilabel"
+    family = family if sources else "clustering"
     classes = [str(i + 1) for i in range(clusters)] or _classes(sources or targets, separator)
     files = [*sources, *targets]
     warn_of_alike(_label_counts(files, separator), files[0].path)
@@ -147,37 +148,56 @@ def documents_problem(
     has_label = np.array([bool(label) for file in files for label in file.labels])
     Y = np.vstack([_indicator(file, classes, separator) for file in files])
     of_file = np.repeat(np.arange(len(files)), [len(file) for file in files])
-    views: list[Matrix] = [] if dense is None else [dense]
-    features: Names = ()
-    if words or dense is None:
-        X, features = feature_function(files[0].kind)(files, **used_options(files, options))
-        nonzeros = np.bincount(of_file, np.diff(X.indptr), minlength=len(files))
-        if not nonzeros.all():
-            raise _no_features(files[int(nonzeros.argmin())])
-        views.insert(0, X)
-    family: Family = "transfer" if separator is None else "multilabel"
-    if family == "transfer" and sources and views[0] is not dense:
-        used = used_options(files, options)
-        if used.get("characters") and used["tokens"] == "words":
-            documents = (document for file in files for document in _texts(file, used["html"]))
-            ngrams = text.character_view(documents, used["characters"], "log-tf-idf", True)
-            views[1:1] = [ngrams] if ngrams.shape[1] else []
+    views, features = _word_views(files, options, family) if words else ([], np.array(()))
+    names = _domain_names(files, [ALL] if family == "multilabel" else [])
     seen = of_file < len(sources)
-    names = [ALL] if family == "multilabel" else []
-    for file in files:  # a number after a repeated or reserved name
-        first = file.name or file.path.stem
-        candidates = (first, *(f"{first}-{i}" for i in range(2, len(files) + 3)))
-        names.append(next(candidate for candidate in candidates if candidate not in names))
-    names = names[-len(files) :]
-    family = family if sources else "clustering"
-    scored = ~seen & has_label
     try:
         return split_by_domain(
-            name, family, classes, names, of_file, views, Y, seen, scored=scored,
-            signed=views[0] is dense, features=features,
+            name, family, classes, names, of_file, [*views, *([] if dense is None else [dense])],
+            Y, seen, scored=~seen & has_label, signed=not words, features=features,
         )  # fmt: skip
     except ValueError as error:
         raise UserError(f"{error}".removeprefix("own: ")) from error
+
+
+def _domain_names(files: Sequence[Documents], reserved: Sequence[str]) -> list[str]:
+    """Return a name for each domain, with a number after a repeated or reserved one."""
+    names = list(reserved)
+    for file in files:
+        first = file.name or file.path.stem
+        candidates = (first, *(f"{first}-{i}" for i in range(2, len(files) + 3)))
+        names.append(next(candidate for candidate in candidates if candidate not in names))
+    return names[len(reserved) :]
+
+
+def _word_views(
+    files: Sequence[Documents], options: Params, family: Family
+) -> tuple[list[Matrix], np.ndarray]:
+    """Return the words (n, d) of all files and, for transfer, their n-grams, and the words (d,)."""
+    used = used_options(files, options)
+    X, features = feature_function(files[0].kind)(files, **used)
+    ends = X.indptr[np.cumsum([0, *map(len, files)])]
+    if not np.diff(ends).all():
+        raise _no_features(files[int(np.diff(ends).argmin())])
+    views: list[Matrix] = [X]
+    if family == "transfer" and used.get("characters") and used["tokens"] == "words":
+        texts = _texts(files, used["html"])
+        ngrams = text.character_view(texts, used["characters"], "log-tf-idf", True)
+        views += [ngrams] if ngrams.shape[1] else []
+    return views, features
+
+
+@cache
+def word_pattern() -> str:
+    """Return the pattern of a word of any script: two or more letters, digits and their marks."""
+    # Python's \w has no marks, such as vowel signs, and no joiners of letters. All marks of Unicode
+    # are in the planes 0, 1 and 14. Those beyond plane 0 are compared one by one, and only with
+    # characters beyond it, because Python's `re` has no table for them.
+    codes = chain(range(0x20000), range(0xE0000, 0xF0000))
+    marks = "".join(chr(code) for code in codes if category(chr(code)).startswith("M"))
+    basic = "".join(mark for mark in marks if mark <= "\uffff")
+    beyond = marks.removeprefix(basic)
+    return rf"\w(?:[\u200c\u200d]*(?:[\w{basic}]+|[^\0-\uffff](?<=[{beyond}])))+"
 
 
 def feature_function(kind: str) -> Callable[..., tuple[sp.csr_array, np.ndarray]]:
@@ -193,25 +213,28 @@ def used_options(files: Sequence[Documents], options: Params) -> dict[str, Any]:
     # scripts without spaces between words. Matrices of whole numbers are counts, and have the
     # defaults of texts. Other matrices are not weighted.
     check_kind(files)
-    values = resolve(feature_function(files[0].kind), options, "the documents")
+    values: dict[str, Any] = {**resolve(feature_function(files[0].kind), options, "the documents")}
     if values.get("tokens") == "auto":
-        html: Html = "strip" if values["html"] == "strip" else "keep"
-        first = (document for file in files for document in islice(_texts(file, html), SAMPLE_SIZE))
-        starts = (document[:SAMPLE_SIZE] for document in first)
-        words = values["token_pattern"] != WORDS or text.has_spaces(starts)
+        first = (islice(_texts([file], values["html"]), SAMPLE_SIZE) for file in files)
+        starts = (document[:SAMPLE_SIZE] for document in chain.from_iterable(first))
+        words = values["token_pattern"] is not None or text.has_spaces(starts)
         values["tokens"] = "words" if words else "characters"
-    if None in (values["weighting"], values["unit_length"]):
+    if files[0].kind != "texts":
         counts = not any((sp.csr_array(file.content).data % 1).any() for file in files)
         defaults = {"weighting": "log-tf-idf" if counts else "tf", "unit_length": counts}
         values |= {name: value for name, value in defaults.items() if values[name] is None}
     return values
 
 
-def _texts(file: Documents, html: Html) -> Iterator[str]:
-    """Yield the texts of a file with composed characters, as separate accents would split words."""
-    assert not sp.issparse(file.content)
-    texts = map(strip_tags, file.content) if html == "strip" else file.content
-    return (normalize("NFC", document) for document in texts)
+def _texts(files: Iterable[Documents], html: Html) -> Iterator[str]:
+    """Yield the texts of files as they are split into words: accents and letters are composed."""
+    for file in files:
+        assert not sp.issparse(file.content)
+        for document in map(strip_tags, file.content) if html == "strip" else file.content:
+            composed = normalize("NFC", document)
+            for sign, spelling in SPELLINGS.items():
+                composed = composed.replace(sign, spelling)
+            yield composed
 
 
 def _classes(files: Sequence[Documents], separator: str | None) -> list[str]:
@@ -268,7 +291,7 @@ def text_features(
     *,
     tokens: Tokens = "auto",
     stop_words: text.StopWords = "none",
-    token_pattern: str = WORDS,
+    token_pattern: str | None = None,
     min_df: Count = 2,
     max_features: CountOrZero = 0,
     weighting: text.Weighting = "log-tf-idf",
@@ -277,14 +300,15 @@ def text_features(
     characters: CountOrZero = 40_000,
 ) -> tuple[sp.csr_array, np.ndarray]:
     """Return the weighted token counts (n, d) of the texts of all files, and the tokens (d,)."""
+    # `token_pattern`: None for words, see `word_pattern`.
     # `characters` is the largest number of features in a view of its own, see
     # `text.character_view`.
-    documents = (document for file in files for document in _texts(file, html))
+    pattern = text.PAIRS if tokens == "characters" else token_pattern or word_pattern()
     try:
-        counts, vocabulary = text.count(
-            documents, text.PAIRS if tokens == "characters" else token_pattern
-        )
+        counts, vocabulary = text.count(_texts(files, html), pattern)
     except ValueError as error:
+        if pattern != token_pattern:
+            raise _no_features(files[0]) from None
         raise UserError(f"{files[0].path}: {error}; see the option token_pattern.") from None
     columns = text.select(
         counts, vocabulary, stop_words=stop_words, min_df=min_df, max_features=max_features or None
@@ -318,7 +342,12 @@ def _matrix_features(
 
 
 def _no_features(file: Documents) -> UserError:
+    """Return the error for a file of which no document has a feature."""
     remedy = "set the option min_df=1"
     if file.kind == "texts":
-        remedy += " or tokens=characters, or see token_pattern and stop_words"
+        remedy = "a word has two or more letters or digits, and is in min_df documents. Set "
+        remedy += (
+            "the option tokens=characters (pairs of characters), token_pattern=\\S+ (all that "
+        )
+        remedy += "is between blanks), min_df=1 or stop_words=none"
     return UserError(f"{file.path}: no feature is left of its documents; {remedy}.")

@@ -20,7 +20,7 @@ from transferbench.problem import Domain, Problem
 #: Area (see `consensus.area`) from which source and target differ. This and the next thresholds
 #: come from the ordinary corpora that were measured.
 DIFFERENT = 0.75
-#: Documents of each domain that the area is computed from.
+#: Documents of each domain, drawn at random, that train the classifier and give the area.
 SAMPLE = 1000
 #: Source and target are suspiciously different, whatever the model, from this area, or if a feature
 #: or HTML is in so many more documents of one than of the other. Topics of the same kind of text
@@ -41,7 +41,7 @@ class SeparatingWord:
     name: str
     #: True if it indicates the target, False if it indicates the sources.
     of_target: bool
-    #: `in_sources`, `in_target`: Shares of the documents of the sources and of the target that have
+    #: `in_sources`, `in_target`: Shares of all documents of the sources and of the target that have
     #: it.
     in_sources: float
     in_target: float
@@ -71,8 +71,7 @@ def domain_area(problem: Problem, target: Domain) -> float:
     """Return the area of a target against the sources; 0 if it has too few documents."""
     if len(target.seen) < consensus.FEW:
         return 0.0
-    single = replace(problem, domains=(*problem.sources, target))
-    return consensus.area(consensus.sampled(single, SAMPLE, 0), 0)
+    return consensus.area(_sampled(problem, target), 0)
 
 
 def separations(
@@ -83,56 +82,68 @@ def separations(
 ) -> dict[str, Separation]:
     """Return the separation of each target that differs from the sources, by name."""
     found: dict[str, Separation] = {}
-    names = np.array(problem.features, object)
     if not sources or problem.family == "clustering":
         return found
+    of_sources, number = _html_share(sources, options), sum(map(len, sources))
     for target, documents in zip(problem.domains[-len(targets) :], targets, strict=True):
-        html = [0.0, 0.0]
-        if documents.kind == "texts" and options.get("html") != "strip":
-            texts = [text for d in sources for text in d.content[: SAMPLE // len(sources)]]
-            html = [share_with_tags(part) for part in (texts, documents.content[:SAMPLE])]
+        html = of_sources, _html_share([documents], options)
         differs_in_html = abs(html[1] - html[0]) >= SUSPICIOUS_HTML
         area = domain_area(problem, target)
-        few = min(len(target.seen), sum(len(d.seen) for d in problem.sources)) < consensus.FEW
+        few = min(len(documents), number) < consensus.FEW
         if few or (area < DIFFERENT and not differs_in_html):
             continue
-        if not len(names):  # embeddings
-            suspicious = differs_in_html or area >= SUSPICIOUS_AREA
-            found[target.name] = Separation(area, "", max(html) >= SOME_HTML, suspicious)
-            continue
-        columns, is_of_target, shares = _strongest(problem, target)
-        words = tuple(
-            SeparatingWord(str(names[column]), bool(side), *map(float, shares[:, column]))
-            for column, side in zip(columns, is_of_target, strict=True)
+        words, gap = _strongest(problem, target)
+        named = {
+            where: ", ".join(word.name for word in words[:NAMED] if word.of_target == of_target)
+            for where, of_target in (("target", True), ("source", False))
+        }
+        features = " and ".join(
+            f"{names} in the {where}" for where, names in named.items() if names
         )
-        named: dict[str, list[str]] = {"target": [], "source": []}
-        for word in words[:NAMED]:
-            named["target" if word.of_target else "source"].append(word.name)
-        sides = [f"{', '.join(of)} in the {where}" for where, of in named.items() if of]
-        gap = float(np.abs(shares[1] - shares[0]).max())
         suspicious = differs_in_html or area >= SUSPICIOUS_AREA or gap >= SUSPICIOUS_FEATURE
-        has_html = max(html) >= SOME_HTML
-        found[target.name] = Separation(area, " and ".join(sides), has_html, suspicious, words)
+        found[target.name] = Separation(area, features, max(html) >= SOME_HTML, suspicious, words)
     return found
 
 
-def _strongest(problem: Problem, target: Domain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the features that distinguish a target from the sources."""
-    # `columns`: The features with the largest contributions, the largest first. A contribution is
-    # the weight of a logistic regression times the difference of the means.
-    # `shares`: (2, d) shares of the documents of the sources and of the target that have each
-    # feature.
+def _html_share(files: Sequence[Documents], options: Params) -> float:
+    """Return the share of the first texts of files that have HTML; 0 if it is stripped."""
+    if files[0].kind != "texts" or options.get("html") == "strip":
+        return 0.0
+    return share_with_tags([t for file in files for t in file.content[: SAMPLE // len(files)]])
+
+
+def _sampled(problem: Problem, target: Domain) -> Problem:
+    """Return random documents of the sources and of one target."""
+    single = replace(problem, domains=(*problem.sources, target))
+    return consensus.sampled(single, SAMPLE, 0)
+
+
+def _strongest(problem: Problem, target: Domain) -> tuple[tuple[SeparatingWord, ...], float]:
+    """Return the words that distinguish a target, and the largest difference of their shares."""
+    # The words have the largest contributions, the largest first. A contribution is the weight of a
+    # logistic regression times the difference of the means. All words count in the difference.
+    if not problem.features:  # embeddings
+        return (), 0.0
     from sklearn.linear_model import LogisticRegression
 
-    single = replace(problem, domains=(*problem.sources, target))
-    sampled = [sp.csr_array(d.X) for d in consensus.sampled(single, SAMPLE, 0).domains]
-    parts = sp.csr_array(sp.vstack(sampled[:-1])), sampled[-1]
-    is_target = np.repeat([False, True], [part.shape[0] for part in parts])
-    model = LogisticRegression(max_iter=100, class_weight="balanced")
-    weights = model.fit(sp.vstack(parts), is_target).coef_[0]
-    source, of_target = (np.asarray(part.mean(axis=0)).ravel() for part in parts)
-    contributions = weights * (of_target - source)
+    sampled = _sampled(problem, target).domains
+    X = sp.csr_array(sp.vstack([domain.X for domain in sampled]))
+    is_target = np.arange(X.shape[0]) >= X.shape[0] - len(sampled[-1].seen)
+    model = LogisticRegression(max_iter=100, class_weight="balanced").fit(X, is_target)
+    weights = model.coef_[0]
+    contributions = weights * (X[is_target].mean(axis=0) - X[~is_target].mean(axis=0))
     columns = np.argsort(-contributions, kind="stable")[:KEPT]
     columns = columns[contributions[columns] > CONTRIBUTION * contributions.max()]
-    shares = [np.bincount(p.indices, minlength=p.shape[1]) / p.shape[0] for p in parts]
-    return columns, weights[columns] > 0, np.array(shares)
+    shares = np.array([_shares(problem.sources), _shares([target])])
+    words = tuple(
+        SeparatingWord(str(problem.features[k]), bool(weights[k] > 0), *shares[:, k].tolist())
+        for k in columns
+    )
+    return words, float(np.abs(shares[1] - shares[0]).max())
+
+
+def _shares(domains: Sequence[Domain]) -> np.ndarray:
+    """Return the share (d,) of all documents of the domains that have each feature."""
+    indices = np.concatenate([sp.csr_array(domain.X).indices for domain in domains])
+    counts = np.bincount(indices, minlength=domains[0].X.shape[1])
+    return np.asarray(counts / sum(len(domain.seen) for domain in domains))

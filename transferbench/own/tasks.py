@@ -18,11 +18,11 @@ Without `vectors`, all-MiniLM-L6-v2 makes the embeddings: 384 numbers for the fi
 of a text. It needs the extra `modern`. It was trained on English texts. Its licence is the Apache
 License 2.0.
 
-Texts have the options tokens (auto, words, characters), stop_words (none, english), token_pattern,
-min_df (2), max_features (0: all), weighting (log-tf-idf), unit_length (true), html (keep, strip)
-and characters (40000: n-grams in a second view, 0: none). Matrices have the options min_df (1),
-weighting and unit_length. Several labels of a document are written as `a|b`, or with the
-`separator` that you give.
+Texts have the options tokens (auto, words, characters), stop_words (none, english), token_pattern
+(none: words of any script), min_df (2), max_features (0: all), weighting (log-tf-idf), unit_length
+(true), html (keep, strip) and characters (40000: n-grams in a second view, 0: none). Matrices have
+the options min_df (1), weighting and unit_length. Several labels of a document are written as
+`a|b`, or with the `separator` that you give.
 
 Several views of the same documents are in a folder, see `multilabel/own`: own:path=FOLDER.
 """

@@ -6,7 +6,6 @@ It has a row for each document.
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -15,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.data import sentences
+from transferbench.data.matrices import array_shapes
 from transferbench.errors import UserError
 from transferbench.messages import counted, reason
 from transferbench.own.documents import Documents
@@ -73,22 +73,21 @@ def read_vectors(paths: Sequence[Path], files: Sequence[Documents]) -> np.ndarra
             "order, or one for all."
         )
     check_files(paths)
-    sizes = [len(f) for f in files] if len(paths) > 1 else [sum(map(len, files))]
-    parts: list[np.ndarray] = []
-    for path, size, domain in zip(paths, sizes, files, strict=False):
-        of = f"{domain.path}" if len(paths) > 1 else names
-        parts.append(_read(path, size, of))
-        if parts[-1].shape[1] != parts[0].shape[1]:
+    wanted = [(len(file), f"{file.path}") for file in files]
+    if len(paths) == 1:
+        wanted = [(sum(map(len, files)), names)]
+    parts = [_read(path, *of) for path, of in zip(paths, wanted, strict=True)]
+    for path, part in zip(paths, parts, strict=True):
+        if part.shape[1] != parts[0].shape[1]:
             raise UserError(
-                f"{path}: {counted(parts[-1].shape[1], 'column')}; expected {parts[0].shape[1]} as "
-                f"in {paths[0]}: all vectors must come from one encoder."
+                f"{path}: {counted(part.shape[1], 'column')}; expected {parts[0].shape[1]} as in "
+                f"{paths[0]}: all vectors must come from one encoder."
             )
     return np.vstack(parts)
 
 
 def _read(path: Path, size: int, of: str) -> np.ndarray:
-    """Return the vectors of one file, float32, rows of length one."""
-    # `of`: Name of the domain or domains that have these documents, for messages.
+    """Return the vectors of the `size` documents of a domain or of all, float32, of length one."""
 
     def check(shape: tuple[int, ...]) -> None:
         """Raise an error before a matrix of another shape is read."""
@@ -127,24 +126,17 @@ def _read(path: Path, size: int, of: str) -> np.ndarray:
 
 def _array(path: Path, check: Callable[[tuple[int, ...]], None]) -> Matrix:
     """Return the only matrix of a file; check its shape first, and run no code of it."""
-    if path.suffix.lower() == ".npy":
+    shapes = array_shapes(path)
+    if "" in shapes:
+        check(shapes[""])
         # Mapped, so that a file that claims more numbers than it has allocates nothing.
-        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-        check(mapped.shape)
-        return canonical(mapped)
-    with zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
-        if not {"indptr.npy", "format.npy"} & {*names}:
-            if len(names) != 1:
-                raise ValueError(f"{len(names)} arrays, expected one")
-            with archive.open(names[0]) as member:
-                version = np.lib.format.read_magic(member)
-                read = np.lib.format.read_array_header_1_0
-                if version != (1, 0):
-                    read = np.lib.format.read_array_header_2_0
-                check(read(member)[0])
+        return canonical(np.load(path, mmap_mode="r", allow_pickle=False))
     with np.load(path, allow_pickle=False) as arrays:
-        if "indptr" in arrays or "format" in arrays:
+        if {"indptr", "format"} & shapes.keys():
             check(tuple(int(number) for number in arrays["shape"]))
             return canonical(sp.load_npz(path))  # without pickle
-        return canonical(arrays[arrays.files[0]])
+        if len(shapes) != 1:
+            raise ValueError(f"{len(shapes)} arrays, expected one")
+        ((name, shape),) = shapes.items()
+        check(shape)
+        return canonical(arrays[name])
