@@ -359,15 +359,23 @@ def test_a_recommendation_by_few_labels_is_weak():
         assert chosen.accuracy == pytest.approx((1, *stats.accuracy_interval(m, m, 50 - m)))
 
 
-def test_a_better_fit_without_the_labels_and_other_data_make_a_recommendation_weak():
+def test_a_better_fit_without_the_labels_makes_a_recommendation_weak():
     even = replace(SAMPLE, Y=(np.eye(2)[np.arange(50) % 2],))
     right, wrong = Fit(even.Y), Fit((1 - even.Y[0],))
     found = replace(entry(), fits=(wrong,), untrained=(right,))
     why = choose_by_sample(large(), {"consensus": found}, even).sentences[1]
     assert "without the labels it is right on 50: try --label-weight 1" in why
-    few = choose_by_sample(large(target=60), {"consensus": replace(found, fits=(right,))}, even)
-    assert few.strength == "weak"
-    assert "a domain has 60 documents" in few.sentences[1]
+
+
+def test_data_unlike_the_evidence_are_a_reason_only_beside_few_labels():
+    """With many labels the sample itself is the evidence."""
+    even = replace(SAMPLE, Y=(np.eye(2)[np.arange(50) % 2],))
+    right = {"consensus": replace(entry(), fits=(Fit(even.Y),))}
+    for m, why in ((19, True), (20, False)):
+        truth = replace(even, scored=(np.arange(50) < m,))
+        chosen = choose_by_sample(large(target=60), right, truth)
+        assert (chosen.strength == "weak") == why
+        assert ("a domain has 60 documents" in chosen.sentences[1]) == why
 
 
 def test_the_interval_covers_the_accuracy_of_few_and_of_many_documents():
