@@ -18,6 +18,7 @@ from transferbench.own import document_map
 from transferbench.own import page as comparison_page
 from transferbench.own import session as sessions
 from transferbench.own.compare import Comparison
+from transferbench.own.fits import plan_fits
 from transferbench.own.session import Session
 
 EVIL = "<script>alert('\"&amp;')</script>"
@@ -27,7 +28,7 @@ def compared(
     sources, targets, *names: str, family="transfer", **more
 ) -> tuple[Session, Comparison]:
     session = Session.from_files(
-        list(map(str, sources)), list(map(str, targets)), names=names, family=family, params={},
+        list(map(str, sources)), list(map(str, targets)), plan_fits(family, names, {}),
         options={}, **more,
     )  # fmt: skip
     return session, session.compare()

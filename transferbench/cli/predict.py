@@ -65,6 +65,7 @@ def command(
         raise UserError(f"--clusters {clusters}: expected at most {MAX_CLASSES}.")
     names = user.models_to_fit(labelling=True) if out else []
     session = user.open_session(names, "none", clusters=clusters or 0)
+    user.write_sample(session)
     if not out:
         return
     part = part_to_compare(session) if user.auto else session
