@@ -72,7 +72,7 @@ def predict(
     for t, note in zip(range(-len(targets), 0), notes(problem)[-len(targets) :], strict=True):
         domain = problem.domains[t]
         found = {
-            model: _decided(with_labels(domain, fit.scores[t]), several)
+            model: decisions(with_labels(domain, fit.scores[t]), several)
             for model, fit in fits.items()
         }
         labels = {
@@ -162,7 +162,7 @@ def sample(targets: Sequence[Documents], count: int, label: str, seed: int = 0) 
     return rows.assign(**{label: ""})
 
 
-def _decided(scores: np.ndarray, several: bool) -> list[list[int]]:
+def decisions(scores: np.ndarray, several: bool) -> list[list[int]]:
     """Return the best class of each row, or all classes that reach the threshold, best first."""
     if not several:
         return [[c] for c in scores.argmax(axis=1).tolist()]
