@@ -410,6 +410,37 @@ def test_a_held_out_document_is_decided_without_its_label():
     assert sample.cross_fit(drawn, lambda _: own) is own
 
 
+@pytest.mark.parametrize("exponent", [0.4, 1.0, 3.0])
+def test_a_sample_calibrates_the_confidence_and_changes_no_decision(exponent):
+    """The scores are the true probabilities to a power, as those of a model that is too sure."""
+    rng = np.random.default_rng(0)
+    n, m = 4000, 400
+    p = rng.dirichlet([1.0, 1.0, 1.0], n)
+    y = np.eye(3)[[rng.choice(3, p=row) for row in p]]
+    scores = p ** (1 / exponent)
+    seen = np.arange(n) < m
+    drawn = Truth("transfer", ("a", "b", "c"), ("t",), (y,), (seen,))
+    fit = Fit((scores,), held_out=(scores,))
+    found = sample.calibrated(fit, drawn)
+    (S,) = found.scores
+    np.testing.assert_array_equal(S.argmax(axis=1), scores.argmax(axis=1))
+    np.testing.assert_allclose(S.sum(axis=1), 1)
+    right = (S.argmax(axis=1) == y.argmax(axis=1))[~seen]
+    for tenth in np.array_split(np.argsort(S[~seen].max(axis=1)), 10):
+        assert S[~seen][tenth].max(axis=1).mean() == pytest.approx(right[tenth].mean(), abs=0.08)
+    for plain in (sample.calibrated(fit, None), sample.calibrated(Fit((scores,)), drawn)):
+        np.testing.assert_allclose(plain.scores[0], scores / scores.sum(axis=1, keepdims=True))
+
+
+def test_few_labels_cannot_ruin_the_confidence():
+    """Two right ones do not make everything certain, nor two wrong ones everything a guess."""
+    P = np.tile([0.8, 0.2], (2, 1))
+    for y, low, high in ((0, 0.8, 0.95), (1, 0.55, 0.8)):
+        drawn = Truth("transfer", ("a", "b"), ("t",), (np.eye(2)[[y, y]],), (np.ones(2, bool),))
+        (S,) = sample.calibrated(Fit((P,), held_out=(P,)), drawn).scores
+        assert low < S[0, 0] < high
+
+
 def test_labels_of_a_sample_train_with_their_weight_and_can_be_taken_out_again():
     problem, truth = make_problem()
     rows = np.arange(40) < 12

@@ -177,11 +177,7 @@ def choose_by_sample(
         f"; {100 * judged.optimism:.1f} points subtracted, as the best of {len(names)} models "
         "was taken"
     )
-    expect = (
-        f"Expect an accuracy of {100 * judged.accuracy:.0f} % on the unlabelled documents "
-        f"(95 % interval: {100 * low:.0f} to {100 * high:.0f}"
-        f"{less if judged.optimism >= 5e-4 else ''})."
-    )
+    expect = f"Expect {_expected(judged, sample, less if judged.optimism >= 5e-4 else '')}"
     chosen = _choice(best, [why + _rivals(judged), *reasons], expect, is_weak=bool(reasons))
     evidence = f"{_HOW_EXPECTED} {chosen.evidence}"
     return replace(chosen, evidence=evidence, accuracy=(judged.accuracy, low, high))
@@ -213,10 +209,15 @@ def _choice(name: str, why: Sequence[str], expect: str, *, is_weak: bool) -> Cho
 def expected_accuracy(model: ComparedModel, sample: Truth) -> str:
     """Return the accuracy to expect of a model on the unlabelled documents, in one sentence."""
     judged = judge({model.model: model.fits[0]}, sample)
+    return f"{model.model}: expect {_expected(judged, sample)}"
+
+
+def _expected(judged: SampleResult, sample: Truth, more: str = "") -> str:
+    """Return the accuracy to expect, with its interval."""
     low, high = _interval(judged, sample)
     return (
-        f"{model.model}: expect an accuracy of {100 * judged.accuracy:.0f} % on the unlabelled "
-        f"documents (95 % interval: {100 * low:.0f} to {100 * high:.0f})."
+        f"an accuracy of {100 * judged.accuracy:.0f} % on the unlabelled documents "
+        f"(95 % interval: {100 * low:.0f} to {100 * high:.0f}{more})."
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -30,7 +30,7 @@ from transferbench.own.sample import LABEL_WEIGHT, random_rows, sample_of, take,
 from transferbench.own.separation import Separation, separations
 from transferbench.own.vectors import Features
 from transferbench.parameters import Params
-from transferbench.problem import Fit, Problem, Truth
+from transferbench.problem import Problem, Truth
 from transferbench.settings import Settings
 from transferbench.settings import load as load_settings
 
@@ -135,35 +135,18 @@ class Session:
             folder=self.folder, whole=self.whole,
         )  # fmt: skip
 
-    def fit_whole(self, compared: Comparison, names: Collection[str]) -> Comparison:
+    def fit_whole(self, compared: Comparison, names: Sequence[str]) -> Comparison:
         """Return a comparison of `part` with models that are fitted on all documents."""
+        # The confidences of the first one are calibrated, for which its labels are held out.
         if compared.problem is self.problem:
             return compared
-        fitted = {
-            plan.model: fit_plan(
-                self.problem, plan, {}, self._separations(), crossed=False,
-                embedded=self.features == "both", folder=self.folder,
-            )
-            for plan in self.plans if plan.model in names
-        }  # fmt: skip
-        models = {**compared.models}
-        for name, model in fitted.items():
-            held = [fit.held_out for fit in models[name].fits]
-            fits = zip(model.fits, held, strict=False)
-            of_whole = tuple(self._held_out(fit, compared.problem, S) for fit, S in fits)
-            models[name] = replace(model, fits=of_whole)
-        return replace(compared, problem=self.problem, models=models)
-
-    def _held_out(self, fit: Fit, part: Problem, of_part: Sequence[np.ndarray]) -> Fit:
-        """Return a fit with the held-out scores of the sample by the same model on `part`."""
-        # All labelled documents of the targets are in the part, in the same order.
-        if fit.held_out or not of_part:
-            return fit
-        held = [scores.copy() for scores in fit.scores]
-        for i, (whole, domain) in enumerate(zip(self.problem.domains, part.domains, strict=True)):
-            if not whole.seen.all():
-                held[i][whole.seen] = of_part[i][domain.seen]
-        return replace(fit, held_out=tuple(held))
+        fit = partial(
+            fit_plan, self.problem, memory={}, separations=self._separations(),
+            embedded=self.features == "both", folder=self.folder,
+        )  # fmt: skip
+        plans = [plan for plan in self.plans if plan.model in names]
+        fitted = {plan.model: fit(plan, crossed=plan.model == names[0]) for plan in plans}
+        return replace(compared, problem=self.problem, models={**compared.models, **fitted})
 
     def describe(self, domain: int, row: int) -> tuple[str, str]:
         """Return the place of a document, and its text, which is empty for matrices."""
