@@ -14,10 +14,12 @@ from user_documents import read_csv, sentences, write_csv, write_several
 
 import transferbench
 from transferbench import artefacts
+from transferbench.cli import _comparison
 from transferbench.cli._terminal import echo_sentences
 from transferbench.errors import UserError
 from transferbench.own import advice, compare, fits, session
 from transferbench.own.text import measure
+from transferbench.runs import progress
 
 FILES = ("--source", "s.csv", "--target", "t.csv")
 MEASURES = (
@@ -226,6 +228,41 @@ def labelled(call, folder, monkeypatch) -> list[dict[str, str]]:
     return [row for i, row in enumerate(full, start=1) if str(i) in {r["row"] for r in sample}]
 
 
+def test_a_sample_to_label_ends_the_output_and_models_are_compared_only_if_asked(call, folder):
+    last = "label-these.csv: 5 documents to label; fill in the column label, then give "
+    for more, has_table in (((), False), (("-m", "lr"), True), (("--json",), True)):
+        code, out, err = call("compare", *FILES, *more, "--label-sample", "5")
+        assert (code, bool(out)) == (0, has_table)
+        assert err.splitlines()[-1].startswith(last)
+        (folder / "label-these.csv").unlink()
+
+
+def test_suffixes_in_capitals_are_written(call, folder):
+    (folder / "t.csv").rename(folder / "T.CSV")
+    files = ("--source", "s.csv", "--target", "T.CSV", "-m", "lr")
+    assert call("predict", *files, "--out", "O.CSV")[0] == 0
+    assert call("predict", *files, "--out", "O.JSONL")[0] == 0
+    assert call("compare", *files, "--html", "P.HTML")[0] == 0
+    assert call("compare", *files, "--label-sample", "3", "--labels", "L.CSV")[0] == 0
+    assert len(read_csv("O.CSV")) == 30
+    assert [len((folder / name).read_bytes()) > 0 for name in ("O.JSONL", "P.HTML", "L.CSV")]
+
+
+def test_a_long_comparison_says_about_how_long_it_takes(call, folder, monkeypatch):
+    monkeypatch.setattr(_comparison, "LONG", 0)
+    _, _, err = call("compare", *FILES, "-m", "lr")
+    assert "less if fits are saved: 2 models, 2 classes, 70 documents" in err
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    assert "less if fits" not in call("compare", *FILES, "-m", "lr")[2]
+
+
+def test_a_pipe_gets_lines_of_progress(call, folder, monkeypatch):
+    monkeypatch.setattr(progress, "PERIOD", 0.0)
+    _, _, err = call("compare", *FILES, "-m", "lr")
+    assert re.search(r"^1/2 runs, about .*: consensus$", err, re.MULTILINE)
+
+
 def test_blank_texts_are_not_drawn_to_be_labelled(call, folder):
     rows = [(i, "" if i < 10 else f"a cat {i}", "") for i in range(20)]
     write_csv(folder / "t.csv", rows, ("id", "text", "label"))
@@ -282,7 +319,9 @@ def test_predict_takes_the_sample_keeps_its_labels_and_notes_that_it_is_small(
     by_text = {row["text"]: row for row in read_csv("a.csv")}
     for row in labelled:
         found = by_text[row["text"]]
-        assert (found["predicted"], found["confidence"], found["note"]) == (row["label"], "1.0", "")
+        of_user = (found["predicted"], found["confidence"], found["note"])
+        assert of_user == (row["label"], "1.0", "your label")
+    assert sum(row["note"] == "your label" for row in by_text.values()) == len(labelled)
     assert {float(row["score_cat"]) + float(row["score_sea"]) for row in by_text.values()}
 
 

@@ -102,6 +102,27 @@ def test_one_table_keeps_its_rows_and_columns(call, folder):
     assert (first["Nr"], first["tags"]) == (0, ["a", "b"])
 
 
+def test_a_text_inside_an_object_has_a_column_of_its_own_in_csv(call, folder):
+    texts = [text for text, _ in sentences(1, 30, 2)]
+    lines = [json.dumps({"id": i, "doc": {"body": text}}) for i, text in enumerate(texts)]
+    (folder / "t.jsonl").write_text("\n".join(lines))
+    files = (*FILES[:2], "--target", "t.jsonl", "--text-column", "doc.body", "-m", "lr")
+    files = (*files, "--source-text-column", "text")
+    assert call("predict", *files, "--out", "a.csv", "--label-sample", "9")[0] == 0
+    rows = read_csv("a.csv")
+    assert list(rows[0])[:3] == ["id", "doc", "doc.body"]
+    assert [row["doc.body"] for row in rows] == texts
+    assert {row["doc.body"] for row in read_csv("label-these.csv")} <= {*texts}
+    assert call("predict", *files, "--out", "a.jsonl")[0] == 0
+    first = json.loads((folder / "a.jsonl").read_text().splitlines()[0])
+    assert list(first)[:3] == ["id", "doc", "predicted"]
+    label = dict(sentences(1, 30, 2))
+    sample = [{**row, "label": label[row["doc.body"]]} for row in read_csv("label-these.csv")]
+    write_csv(folder / "l.csv", [tuple(row.values()) for row in sample], tuple(sample[0]))
+    code, _, err = call("predict", *files, "--labels", "l.csv", "--out", "b.csv")
+    assert (code, "Error" in err) == (0, False)
+
+
 def test_files_of_one_domain_are_predicted_as_one_file(call, folder):
     whole = predicted(call, *FILES[:4])
     (folder / "mail").mkdir()
@@ -248,11 +269,12 @@ def test_models_take_svmlight_files_and_an_extreme_scale_is_a_warning(call, fold
 
 def test_predictions_of_several_models_with_all_scores(call, folder):
     rows = predicted(call, *FILES, "-m", "svm", "--scores")
-    assert list(rows[0])[-7:-1] == ["predicted", "confidence", "agree", "predicted_lr",
+    assert list(rows[0])[-8:-1] == ["predicted", "confidence", "agree", "predicted_lr", "second",
                                   "score_cat", "score_sea"]  # fmt: skip
     for row in rows:
         assert float(row["score_cat"]) + float(row["score_sea"]) == pytest.approx(1, abs=1e-5)
         assert row["confidence"] == row[f"score_{row['predicted']}"]
+        assert {row["predicted"], row["second"]} == {"cat", "sea"}
         assert float(row["agree"]) == (1 if row["predicted"] == row["predicted_lr"] else 0.5)
 
 

@@ -359,15 +359,23 @@ def test_a_recommendation_by_few_labels_is_weak():
         assert chosen.accuracy == pytest.approx((1, *stats.accuracy_interval(m, m, 50 - m)))
 
 
-def test_a_better_fit_without_the_labels_and_other_data_make_a_recommendation_weak():
+def test_a_better_fit_without_the_labels_makes_a_recommendation_weak():
     even = replace(SAMPLE, Y=(np.eye(2)[np.arange(50) % 2],))
     right, wrong = Fit(even.Y), Fit((1 - even.Y[0],))
     found = replace(entry(), fits=(wrong,), untrained=(right,))
     why = choose_by_sample(large(), {"consensus": found}, even).sentences[1]
     assert "without the labels it is right on 50: try --label-weight 1" in why
-    few = choose_by_sample(large(target=60), {"consensus": replace(found, fits=(right,))}, even)
-    assert few.strength == "weak"
-    assert "a domain has 60 documents" in few.sentences[1]
+
+
+def test_data_unlike_the_evidence_are_a_reason_only_beside_few_labels():
+    """With many labels the sample itself is the evidence."""
+    even = replace(SAMPLE, Y=(np.eye(2)[np.arange(50) % 2],))
+    right = {"consensus": replace(entry(), fits=(Fit(even.Y),))}
+    for m, why in ((19, True), (20, False)):
+        truth = replace(even, scored=(np.arange(50) < m,))
+        chosen = choose_by_sample(large(target=60), right, truth)
+        assert (chosen.strength == "weak") == why
+        assert ("a domain has 60 documents" in chosen.sentences[1]) == why
 
 
 def test_the_interval_covers_the_accuracy_of_few_and_of_many_documents():
@@ -400,6 +408,37 @@ def test_a_held_out_document_is_decided_without_its_label():
     assert sample.cross_fit(problem, memorise).held_out == ()
     own = replace(fit, scores=fit.held_out)
     assert sample.cross_fit(drawn, lambda _: own) is own
+
+
+@pytest.mark.parametrize("exponent", [0.4, 1.0, 3.0])
+def test_a_sample_calibrates_the_confidence_and_changes_no_decision(exponent):
+    """The scores are the true probabilities to a power, as those of a model that is too sure."""
+    rng = np.random.default_rng(0)
+    n, m = 4000, 400
+    p = rng.dirichlet([1.0, 1.0, 1.0], n)
+    y = np.eye(3)[[rng.choice(3, p=row) for row in p]]
+    scores = p ** (1 / exponent)
+    seen = np.arange(n) < m
+    drawn = Truth("transfer", ("a", "b", "c"), ("t",), (y,), (seen,))
+    fit = Fit((scores,), held_out=(scores,))
+    found = sample.calibrated(fit, drawn)
+    (S,) = found.scores
+    np.testing.assert_array_equal(S.argmax(axis=1), scores.argmax(axis=1))
+    np.testing.assert_allclose(S.sum(axis=1), 1)
+    right = (S.argmax(axis=1) == y.argmax(axis=1))[~seen]
+    for tenth in np.array_split(np.argsort(S[~seen].max(axis=1)), 10):
+        assert S[~seen][tenth].max(axis=1).mean() == pytest.approx(right[tenth].mean(), abs=0.08)
+    for plain in (sample.calibrated(fit, None), sample.calibrated(Fit((scores,)), drawn)):
+        np.testing.assert_allclose(plain.scores[0], scores / scores.sum(axis=1, keepdims=True))
+
+
+def test_few_labels_cannot_ruin_the_confidence():
+    """Two right ones do not make everything certain, nor two wrong ones everything a guess."""
+    P = np.tile([0.8, 0.2], (2, 1))
+    for y, low, high in ((0, 0.8, 0.95), (1, 0.55, 0.8)):
+        drawn = Truth("transfer", ("a", "b"), ("t",), (np.eye(2)[[y, y]],), (np.ones(2, bool),))
+        (S,) = sample.calibrated(Fit((P,), held_out=(P,)), drawn).scores
+        assert low < S[0, 0] < high
 
 
 def test_labels_of_a_sample_train_with_their_weight_and_can_be_taken_out_again():

@@ -18,6 +18,7 @@ from transferbench.own import document_map
 from transferbench.own import page as comparison_page
 from transferbench.own import session as sessions
 from transferbench.own.compare import Comparison
+from transferbench.own.fits import plan_fits
 from transferbench.own.session import Session
 
 EVIL = "<script>alert('\"&amp;')</script>"
@@ -27,7 +28,7 @@ def compared(
     sources, targets, *names: str, family="transfer", **more
 ) -> tuple[Session, Comparison]:
     session = Session.from_files(
-        list(map(str, sources)), list(map(str, targets)), names=names, family=family, params={},
+        list(map(str, sources)), list(map(str, targets)), plan_fits(family, names, {}),
         options={}, **more,
     )  # fmt: skip
     return session, session.compare()
@@ -63,8 +64,8 @@ def table_of(found: LexborHTMLParser, caption: str) -> list[list[str]]:
 
 
 ALL = [
-    "The compared models", "Class shares", "Right and wrong decisions", "Map of the documents",
-    "Words that separate the domains", "What was compared",
+    "The compared models", "Class shares", "Right and wrong decisions", "Confidence",
+    "Map of the documents", "Words that separate the domains", "What was compared",
 ]  # fmt: skip
 
 
@@ -97,20 +98,20 @@ def test_a_page_has_every_section_and_escapes_what_files_contain(tmp_path, evil)
     points = [node.text() for node in found.css("svg.picture title")]
     assert len(points) == 2 * 120
     assert any(p.startswith("<script>s.csv, row 1; label: <b>cat&lt;: ") for p in points)
-    assert any("; decision: <b>sea&lt;; its label: <b>" in p for p in points)
+    assert any("; label: <b>sea&lt;; decision: <b>" in p for p in points)
 
 
-def test_the_table_and_the_words_have_the_values_of_the_comparison(tmp_path, evil):
+def test_the_tables_have_the_values_of_the_comparison(tmp_path, evil):
     session, comparison = evil
     found = page(tmp_path, session, comparison)
     row = session.table(comparison).to_dict("records")[0]
-    cells = table_of(found, "Every value")[0]
-    for key in ("accuracy", "share <b>cat&lt;", "recall <b>sea&lt;"):
-        assert f"{row[key]:.4}".rstrip("0").rstrip(".") in {
-            cell.rstrip("0").rstrip(".") for cell in cells
-        }
-    matrix = [[*map(int, row[1:-1])] for row in table_of(found, "Confusion matrix")]
+    name = session.targets[0].path.stem
+    matrix = [[*map(int, line[1:])] for line in table_of(found, f"Labels of {name} ")]
     assert np.trace(matrix) / 40 == row["accuracy"]
+    for label, *counts, recall in table_of(found, f"Documents of {name} by label (40)"):
+        with_it, right, missed, _ = map(int, counts)
+        assert right + missed == with_it
+        assert recall == f"{100 * row[f'recall {label}']:.1f} %"
     for separation in comparison.separations.values():
         strongest = separation.words[0]
         assert strongest.name in ("new", "other", "old")
@@ -130,6 +131,43 @@ def test_a_labelled_sample_is_decided_by_fits_that_had_not_seen_it(tmp_path):
     assert "The documents are those of the labelled sample." in text
     assert " of 12 documents are decided as labelled" in text
     assert "Expect an accuracy of " in text
+    ((n, mean, right),) = table_of(found, "Accuracy by confidence")
+    assert (n, float(right[:-2]) in {round(100 * i / 12, 1) for i in range(13)}) == ("12", True)
+    assert 50 <= float(mean[:-2]) <= 100
+    assert "confidence (rank)" not in text
+
+
+def test_without_a_sample_the_confidence_is_called_a_rank(tmp_path, evil):
+    found = page(tmp_path, *evil)
+    assert "confidence (rank)" in found.body.text()
+    assert "it is no probability" in found.body.text()
+    assert "Accuracy by confidence" not in found.body.text()
+    confidences = [float(row[2]) for row in table_of(found, "The least certain decisions of lr")]
+    assert confidences == sorted(confidences)
+
+
+def test_labels_written_from_right_to_left_keep_their_places_in_a_sentence(tmp_path):
+    label = {"cat": "ספורט", "sea": "כלכלה"}
+    files = [
+        write_csv(tmp_path / f"{i}.csv", [(t, label[name]) for t, name in sentences(i, 30, 0)])
+        for i in range(2)
+    ]
+    page(tmp_path, *compared(files[:1], files[1:], "lr"))
+    text = re.sub(r"<(style|svg|title)\b.*?</\1>", "", (tmp_path / "page.html").read_text("utf-8"),
+                  flags=re.DOTALL)  # fmt: skip
+    assert "<bdi>כלכלה</bdi>/<bdi>ספורט</bdi>" in text
+    assert not re.search(r"(?<!<bdi>)\b[א-ת]+(?!</bdi>)\b", re.sub("<caption.*", "", text))
+
+
+def test_topics_of_stop_words_name_the_option_that_removes_them(tmp_path):
+    texts = [f"the of and {word} with you" for word, _ in zip("ab" * 15, range(30), strict=True)]
+    files = [
+        write_csv(tmp_path / f"{i}.csv", [(f"{t} {'xy'[k % 2]}{i}{i}", "pq"[k % 2])
+                                          for k, t in enumerate(texts)])
+        for i in range(2)
+    ]  # fmt: skip
+    found = page(tmp_path, *compared(files[:1], files[1:], "lr", "dtl"))
+    assert "--option stop_words=english" in found.body.text()
 
 
 def test_parts_that_make_no_sense_are_left_out(tmp_path):
@@ -137,11 +175,11 @@ def test_parts_that_make_no_sense_are_left_out(tmp_path):
         write_several(tmp_path / name, seed, 40) for seed, name in enumerate(("a.csv", "b.csv"))
     ]
     found = page(tmp_path, *compared(films[:1], films[1:], "linear-svm", family="multilabel"))
-    assert titles(found)[:4] == ALL[:4]
+    assert titles(found)[:4] == [*ALL[:3], ALL[4]]
     assert "wrongly given" in found.body.text()
     a, b = (write_csv(tmp_path / f"{i}.csv", sentences(i, 30, 0)) for i in range(2))
     found = page(tmp_path, *compared([], [a, b], "kmeans", family="clustering"))
-    assert titles(found) == [ALL[0], "Labels and clusters", ALL[3], ALL[5]]
+    assert titles(found) == [ALL[0], ALL[2], ALL[4], ALL[6]]
     assert found.css_first("h1").text() == "Compared: kmeans"
     unlabelled = write_csv(tmp_path / "u.csv", [(t,) for t, _ in sentences(3, 30, 0)], ("text",))
     assert ALL[2] not in titles(page(tmp_path, *compared([a], [unlabelled], "lr")))
@@ -180,7 +218,7 @@ def test_a_part_of_large_files_shows_the_documents_that_were_compared(tmp_path, 
     part = session.part()
     assert [len(each) for each in part.rows] == [30, 24]  # and 15 of each class of a source
     found = page(tmp_path, part, part.compare())
-    assert "30 documents, domain t, 24 of them compared" in found.body.text()
+    assert "domain t, 30 documents, of them compared: 24 documents" in found.body.text()
     for node in found.css("svg.picture title"):
         file, row, number = re.search(r"(\w)\.csv, row (\d+);.*number(\d+)", node.text()).groups()
         assert int(number) == int(row) - 1 + 30 * (file == "t")
@@ -193,13 +231,8 @@ def test_many_documents_are_drawn_at_random_the_same_number_of_each_domain(
     session, comparison = evil
     fit = comparison.models["lr"].fits[0]
     made = document_map.draw(session, fit, session.truth, session.problem.classes, "lr")
-    assert [*map(int, re.findall(r"(\d+) of 40 in ", made.sentences[1]))] == [16, 17, 17]
+    assert [*map(int, re.findall(r"(\d+) of 40 in ", made[1][1]))] == [16, 16, 16]
     assert made == document_map.draw(session, fit, session.truth, session.problem.classes, "lr")
-    domains = session.problem.domains
-    small = replace(domains[0], views=tuple(view[:5] for view in domains[0].views),
-                    seen=domains[0].seen[:5], Y=domains[0].Y[:5])  # fmt: skip
-    problem = replace(session.problem, domains=(small, *domains[1:]))
-    assert document_map._numbers(problem) == [5, 22, 23]
 
 
 def test_further_domains_share_the_last_colour(tmp_path, evil, monkeypatch):
@@ -208,7 +241,7 @@ def test_further_domains_share_the_last_colour(tmp_path, evil, monkeypatch):
     assert "2 others (80)" in found.css_first("svg.picture").text()
 
 
-def test_many_classes_share_a_colour_and_list_their_confusions(tmp_path):
+def test_many_classes_share_a_colour_and_list_their_mistakes(tmp_path):
     classes = [f"c{i:02}" for i in range(14)]
     rows = [(f"{label} word{i % 3} {classes[i % 5]}", label) for i, label in enumerate(classes * 6)]
     counts = Counter(document_map.grouped([label for _, label in rows]))
@@ -217,7 +250,8 @@ def test_many_classes_share_a_colour_and_list_their_confusions(tmp_path):
     source = write_csv(tmp_path / "s.csv", rows)
     other = [(text, classes[(i + (i < 4)) % 14]) for i, (text, _) in enumerate(rows[:40])]
     found = page(tmp_path, *compared([source], [write_csv(tmp_path / "t.csv", other)], "lr"))
-    assert table_of(found, "t: the most frequent wrong decisions")
+    assert len(table_of(found, "Documents of t by label (40)")) == 14
+    assert "Labels of t in the rows" not in found.body.text()
 
 
 def test_files_of_one_name_are_told_apart(tmp_path):
@@ -237,7 +271,7 @@ def test_names_of_files_and_classes_are_no_marks_of_ours(tmp_path):
     for i, file in enumerate(files):
         write_csv(file, [(text, label[name]) for text, name in sentences(i, 30, 0)])
     found = page(tmp_path, *compared(files[:1], files[1:], "lr"))
-    assert table_of(found, "Every value")[0][0] == "nan"
+    assert table_of(found, "Models compared on nan")
     assert "standard deviation" not in found.body.text()
 
 
@@ -249,7 +283,7 @@ def test_long_labels_are_shortened(tmp_path):
     ]
     session, comparison = compared(files[:1], files[1:], "lr", "dtl")
     found = page(tmp_path, session, comparison)
-    assert re.search("first-+…-+last", str(table_of(found, "Confusion matrix")))
+    assert re.search("first-+…-+last", str(table_of(found, "Labels of 1 ")))
     for node in found.css("main > :not(details)"):
         assert "x" * 100 not in node.text()
 
@@ -258,7 +292,7 @@ def test_documents_without_two_dimensions_have_no_map(tmp_path, evil):
     session, _ = evil
     domains = [replace(d, views=(np.eye(40)[:, :2] + 1.0,)) for d in session.problem.domains[:1]]
     problem = replace(session.problem, family="multilabel", domains=tuple(domains), features=())
-    assert document_map._places(problem, [np.arange(40)], None) is None
+    assert document_map._places(problem, [np.arange(40)]) is None
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])

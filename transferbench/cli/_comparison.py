@@ -2,36 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from transferbench.cli._terminal import echo, echo_sentences
-from transferbench.messages import short_label
+from transferbench.messages import duration, short_label
 
 if TYPE_CHECKING:
     from transferbench.own.advice import Choice
     from transferbench.own.compare import Comparison
+    from transferbench.own.fits import FitPlan
     from transferbench.own.session import Session
     from transferbench.problem import Fit, Problem
 
 #: Largest number of classes whose shares are printed: those that differ most from the source's.
 MAX_SHARES = 6
+#: Seconds from which a forecast is printed.
+LONG = 10
 
 
 def fit_models(session: Session, *, crossed: bool = True, untrained: bool = True) -> Comparison:
-    """Fit and compare the models, with a progress bar; see `Session.compare`."""
-    from tqdm import tqdm
-
+    """Fit and compare the models, and print the progress; see `Session.compare`."""
     from transferbench.core.parallel import threads, use_threads
+    from transferbench.own.fits import expected_seconds
     from transferbench.runs.machine import cores
+    from transferbench.runs.progress import ProgressBar
 
-    # Libraries see no quota of cores.
-    with use_threads(), use_threads(min(threads(), cores())):
-        return session.compare(
-            lambda plans: tqdm(plans, "models", leave=False, disable=None),
-            crossed=crossed,
-            untrained=untrained,
+    problem = session.problem
+    expected = {
+        plan.model: expected_seconds(
+            problem, plan, session.features == "both", folds=session.sampled and crossed
         )
+        for plan in session.plans
+    }
+    if (seconds := sum(expected.values())) > LONG:
+        sizes = f"{len(expected)} models, {len(problem.classes)} classes"
+        n = sum(len(domain.seen) for domain in problem.domains)
+        about = f"{duration(seconds)}, less if fits are saved"
+        echo(f"this takes about {about}: {sizes}, {n:,} documents", err=True)
+    bar, ended = ProgressBar(expected, expected), Event()
+
+    def watched(plans: Iterable[FitPlan]) -> Iterator[FitPlan]:
+        for plan in plans:
+            bar.update(plan.model)
+            yield plan
+            bar.end(plan.model)
+
+    def beat() -> None:
+        while not ended.wait(1):
+            bar.update()
+
+    Thread(target=beat, daemon=True).start()
+    try:
+        # Libraries see no quota of cores.
+        with use_threads(), use_threads(min(threads(), cores())):
+            return session.compare(watched, crossed=crossed, untrained=untrained)
+    finally:
+        ended.set()
+        bar.close()
 
 
 def part_to_compare(session: Session) -> Session:

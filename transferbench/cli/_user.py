@@ -139,30 +139,35 @@ class UserData(ReadOptions, FileOptions):
     def open_session(
         self, names: Sequence[str], labels: Labels, *, repeats: int = 1, clusters: int = 0
     ) -> Session:
-        """Read the files, and write the sample to label if the user asks for one."""
-        from transferbench.own.fits import params_by_model
+        """Read the files, and print what is used of them."""
+        from transferbench.own.fits import params_by_model, plan_fits
         from transferbench.own.sample import LABEL_WEIGHT
         from transferbench.own.session import Session
         from transferbench.parameters import parse
 
+        params = params_by_model(parse(self.params), names, self.named)
         session = Session.from_files(
-            self.sources, self.targets, names=names, family=self.family,
-            params=params_by_model(parse(self.params), names, self.named), repeats=repeats,
-            seed=self.seed, labels=labels, label_file=self.sample_file if self.sampled else None,
+            self.sources, self.targets,
+            plan_fits(self.family, names, params, repeats=repeats, seed=self.seed),
+            labels=labels, label_file=self.sample_file if self.sampled else None,
             label_weight=LABEL_WEIGHT if self.label_weight is None else self.label_weight,
             options=parse(self.task_options), read_options=self, clusters=clusters,
             using=click.get_current_context().find_object(Settings),
         )  # fmt: skip
         _print_used(session)
-        if self.label_sample:
-            from transferbench.own.predictions import blank_texts
-
-            count = session.write_sample(self.sample_file, self.label_sample, self.label, self.seed)
-            what = f"{counted(count, 'document')} to label; fill in the column {self.label}"
-            echo(f"{self.sample_file}: {what}, then give --labels {self.sample_file}", err=True)
-            if blank := sum(sum(blank_texts(documents)) for documents in session.targets):
-                echo(f"{counted(blank, 'document')} without a text cannot be drawn", err=True)
         return session
+
+    def write_sample(self, session: Session) -> None:
+        """Write the sample to label if the user asks for one, and print what to do with it."""
+        from transferbench.own.predictions import blank_texts
+
+        if not self.label_sample:
+            return
+        count = session.write_sample(self.sample_file, self.label_sample, self.label, self.seed)
+        if blank := sum(sum(blank_texts(documents)) for documents in session.targets):
+            echo(f"{counted(blank, 'document')} without a text cannot be drawn", err=True)
+        what = f"{counted(count, 'document')} to label; fill in the column {self.label}"
+        echo(f"{self.sample_file}: {what}, then give --labels {self.sample_file}", err=True)
 
     def check_outputs(self, out: Path | None = None, html: Path | None = None) -> None:
         """Check that the outputs and the sample to label can be written, before work begins."""
@@ -194,7 +199,7 @@ def check_outputs(
     used = {os.path.realpath(file) for file in inputs}  # Path.resolve raises for a loop of links
     for flag, path, suffixes in outputs:
         name = f"{flag} {path}"
-        if path.suffix not in suffixes:
+        if path.suffix.lower() not in suffixes:
             expected = " or ".join(filter(None, [", ".join(suffixes[:-1]), suffixes[-1]]))
             raise UserError(f"{name}: expected a name that ends in {expected}.")
         if os.path.realpath(path) in used:

@@ -43,7 +43,8 @@ def command(user: UserData, repeats: int, as_json: bool, html: Path | None) -> i
     transferbench compare --source s.csv --target t.csv -m dtl -m gcmf --set gcmf.k=32
     transferbench compare --source labelled.csv --target mail.csv --html compared.html
 
-    The target needs no labels. If you label a sample of it (--label-sample, then --labels), the
+    The target needs no labels. --label-sample writes a sample of it to label; models are then only
+    compared if you name them, or ask for --json or --html. If you give the labels by --labels, the
     models also train on the sample. The sample then decides which model is recommended, and shows
     what accuracy to expect. If the target files have a column of labels, every model is scored with
     them; they change nothing else.
@@ -61,6 +62,9 @@ def command(user: UserData, repeats: int, as_json: bool, html: Path | None) -> i
     html = html and user_path(html)
     user.check_outputs(html=html)
     session = user.open_session(user.models_to_fit(), "any", repeats=repeats)
+    if user.label_sample and not (user.models or as_json or html):
+        user.write_sample(session)
+        return 0
     session = part_to_compare(session) if user.auto else session
     compared = fit_models(session)
     table, problem = session.table(compared), session.problem
@@ -88,6 +92,7 @@ def command(user: UserData, repeats: int, as_json: bool, html: Path | None) -> i
     if worthless and not user.force:
         subject = f"The result of {used[0]}" if used else "Every result"
         echo(f"{subject} is worthless by the warnings above; --force exits with code 0.", err=True)
+    user.write_sample(session)
     return int(worthless and not user.force)
 
 

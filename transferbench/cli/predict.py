@@ -31,7 +31,11 @@ from transferbench.messages import counted
     type=Checked(Annotated[int, Ge(2)]),
     help="Number of clusters; use it without --source.",
 )
-@click.option("--scores", is_flag=True, help="Also write the score of each class.")
+@click.option(
+    "--scores",
+    is_flag=True,
+    help="Also write the class that comes second, and the score of each class.",
+)
 def command(
     user: UserData,
     clusters: int | None,
@@ -46,10 +50,11 @@ def command(
     transferbench predict --target a.csv --target b.csv -m lskmtc --clusters 4 --out found.csv
 
     The output has your rows and columns, and adds `predicted` (or `cluster`) and `confidence`.
-    Confidence ranks documents but is no probability. If several models are fitted, the first one
-    gives the label, and `agree` is the share of models that give the same label. A document without
-    any known feature gets confidence 0 and a `note`. The command ignores labels in target files. It
-    uses the labels in the file of --labels, and copies them to the output unchanged.
+    Confidence ranks documents but is no probability; a labelled sample (--labels) calibrates it. If
+    several models are fitted, the first one gives the label, and `agree` is the share of models
+    that give the same label. A document without any known feature gets confidence 0 and a `note`.
+    The command ignores labels in target files. It uses the labels in the file of --labels, and
+    copies them to the output unchanged.
     """
     from transferbench.errors import Failure, UserError
     from transferbench.own.advice import expected_accuracy
@@ -65,6 +70,7 @@ def command(
         raise UserError(f"--clusters {clusters}: expected at most {MAX_CLASSES}.")
     names = user.models_to_fit(labelling=True) if out else []
     session = user.open_session(names, "none", clusters=clusters or 0)
+    user.write_sample(session)
     if not out:
         return
     part = part_to_compare(session) if user.auto else session

@@ -209,6 +209,7 @@ def _fitted(
     """Return the fit, its problem, and the function that describes a document."""
     from transferbench import api, tasks
     from transferbench.core.parallel import threads, use_threads
+    from transferbench.own.fits import plan_fits
     from transferbench.own.session import Session
     from transferbench.parameters import parse
     from transferbench.runs.machine import cores
@@ -238,9 +239,8 @@ def _fitted(
         if not files.sources:
             raise UserError("--source is missing; name a file of labelled documents.")
         session = Session.from_files(
-            files.sources, files.targets, names=[model], family="transfer",
-            params={model: given}, seed=seed, labels="none", options=parse(files.task_options),
-            read_options=files, using=settings,
+            files.sources, files.targets, plan_fits("transfer", [model], {model: given}, seed=seed),
+            labels="none", options=parse(files.task_options), read_options=files, using=settings,
         )  # fmt: skip
         compared = session.compare(crossed=False, untrained=False, clusters=True)
     fits = compared.models[model].fits

@@ -31,6 +31,12 @@ POLICY = "; ".join(
 )
 
 
+#: Words of scripts that are written from right to left, such as Hebrew and Arabic. Signs between
+#: them, such as commas and slashes, would be drawn in their direction, and so reverse their order.
+_LETTERS = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff]+"
+RIGHT_TO_LEFT = re.compile(f"{_LETTERS}(?:[ -]{_LETTERS})*")
+
+
 def render(shown: Page, images: Mapping[str, str], written_by: str) -> str:
     """Return a page with its pictures, which are SVG texts by name of the file."""
     # `written_by`: The sentences below it.
@@ -55,7 +61,9 @@ def _environment() -> Environment:
         finalize=lambda value: printable(value) if type(value) is str else value
     )
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
-    environment.filters |= {"address": address, "code": _code, "inline": _inline, "slug": _slug}
+    environment.filters |= {
+        "address": address, "code": _code, "inline": _inline, "isolated": _isolated, "slug": _slug
+    }  # fmt: skip
     environment.tests["of"] = lambda block, name: type(block).__name__ == name
     environment.globals |= {
         "dark_rules": Markup(figures.dark_rules(".picture ")),
@@ -66,9 +74,14 @@ def _environment() -> Environment:
     return environment
 
 
+def _isolated(text: object) -> Markup:
+    """Return HTML in which each run of right-to-left words has its own direction."""
+    return Markup(RIGHT_TO_LEFT.sub(r"<bdi>\g<0></bdi>", str(escape(printable(str(text))))))
+
+
 def _code(text: str) -> Markup:
     """Return HTML with the text in backticks as code, and that between asterisks as emphasis."""
-    marked = re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(printable(text))))
+    marked = re.sub("`([^`]+)`", r"<code>\1</code>", str(_isolated(text)))
     return Markup(re.sub(r"(?<![\w*])\*(\w[^*<]*)\*(?![\w*])", r"<em>\1</em>", marked))
 
 

@@ -1,21 +1,22 @@
 """Recommend a model, or none, in three sentences: the model, the reason, and what to expect.
 
-The rule is fixed: recommend the consensus of several methods. The recommendation is weak if its
-members agree too little, if other class shares are nearly as likely, or if the data are unlike
-those of the evidence. No model is recommended if the consensus cannot be fitted, or if its result
-is worthless. With a labelled sample of the targets, another model that is right on significantly
-more held-out documents is recommended instead.
+The rule is fixed: recommend the consensus of several methods. The recommendation is weak if there
+is a reason: its members agree too little, other class shares are nearly as likely, or the data are
+unlike those of the evidence. No model is recommended if the consensus cannot be fitted, or if its
+result is worthless. With a labelled sample of the targets, another model that is right on
+significantly more held-out documents is recommended instead. The sample is then the evidence.
 
 results/choice/regret.md has the regret of the consensus with and without each of these reasons.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 from transferbench import models, parameters
 from transferbench.evidence.thresholds import MIN_EVIDENCE, WEAK_AGREEMENT, WIDE
@@ -47,7 +48,6 @@ from transferbench.stats import accuracy_interval
 
 #: How far to trust a recommendation; "none" recommends no model.
 Strength = Literal["strong", "weak", "none"]
-_BEGINNING: dict[Strength, str] = {"strong": "Recommended", "weak": "Weakly recommended"}
 LABEL = (
     "Label a sample: --label-sample 50 writes it, --labels reads it, and says what accuracy to "
     "expect."
@@ -69,6 +69,11 @@ class Choice:
     accuracy: tuple[float, float, float] | None = None
     #: Strength of the recommendation; "none" recommends no model.
     strength: Strength = "none"
+
+
+def true_ones(*reasons: tuple[object, str]) -> list[str]:
+    """Return the sentences of the pairs (test, sentence) whose test holds."""
+    return [sentence for test, sentence in reasons if test]
 
 
 def no_recommendation(why: str, remedy: str = LABEL) -> Choice:
@@ -95,58 +100,61 @@ def choose(
     if not compared.fits or compared.worthless:
         why = "; ".join(doubt.text for doubt in compared.doubts if doubt.worthless)
         return no_recommendation(f"{name}: {why}")
-    diagnostics = compared.fits[0].diagnostics
-    outside = _outside(problem)
-    if strange := [target for target, found in separations.items() if found.suspicious]:
-        outside.append(
-            f"{', '.join(strange)} and the source differ as two languages, markup or signatures do"
-        )
-    reasons = [*outside]
+    signs = compared.fits[0].diagnostics
+    agreement, alike = signs.get("agreement", np.nan), signs.get("alike", 0)
+    width = 100 * signs.get("share_width", 0)
+    strange = [target for target, found in separations.items() if found.suspicious]
     defaults = parameters.resolve(models.load(name), {}, name)
-    if changed := [key for key, value in compared.params.items() if value != defaults[key]]:
-        given = "its class shares are given, and nothing checks them"
-        others = f"the evidence does not cover its {', '.join(changed)}"
-        reasons.append(given if changed == ["prior"] else others)
-    agreement, alike = diagnostics.get("agreement"), diagnostics.get("alike", 0)
-    if agreement is not None and agreement < WEAK_AGREEMENT:
-        reasons.append(f"its members agree little ({agreement:.2f}; {WEAK_AGREEMENT} is needed)")
-    width, peaks = (diagnostics.get(key, 0) for key in ("share_width", "share_peaks"))
-    if width > WIDE or peaks > 1:
-        reasons.append(
-            f"class shares that are {100 * width:.0f} points apart fit the data nearly equally well"
-        )
-    if reasons:
-        why = "; ".join(reasons)
-    elif agreement is not None:
-        why = f"its members agree on the class shares ({agreement:.2f}; {WEAK_AGREEMENT} is needed)"
-        if alike:
-            why += f", and {alike:.0f} of {len(problem.targets)} targets look like the source"
-    elif alike:
-        why = "source and target look alike, so it decides as the SVM"
-    else:
-        why = "its decisions have the class shares of its parameter prior"
+    changed = [key for key, value in compared.params.items() if value != defaults[key]]
+    outside = _outside(problem) + true_ones(
+        (
+            strange,
+            f"{', '.join(strange)} and the source differ as two languages, markup or signatures do",
+        ),
+    )
+    weak = outside + true_ones(
+        (changed == ["prior"], "its class shares are given, and nothing checks them"),
+        (changed not in ([], ["prior"]), f"the evidence does not cover its {', '.join(changed)}"),
+        (
+            agreement < WEAK_AGREEMENT,
+            f"its members agree little ({agreement:.2f}; {WEAK_AGREEMENT} is needed)",
+        ),
+        (
+            width > 100 * WIDE or signs.get("share_peaks", 0) > 1,
+            f"class shares that are {width:.0f} points apart fit the data nearly equally well",
+        ),
+    )
+    and_alike = f", and {alike:.0f} of {len(problem.targets)} targets look like the source"
+    strong, *_ = true_ones(
+        (
+            agreement >= WEAK_AGREEMENT,
+            f"its members agree on the class shares ({agreement:.2f}; {WEAK_AGREEMENT} is needed)"
+            f"{and_alike if alike else ''}",
+        ),
+        (alike, "source and target look alike, so it decides as the SVM"),
+        (True, "its decisions have the class shares of its parameter prior"),
+    )
     regrets = [r for key, r in REGRETS.items() if (key == "no shift") == bool(alike)]
     least, most = min(r.mean for r in regrets), max(r.mean for r in regrets)
     points = f"{least:.0f} to {most:.0f}" if len(regrets) > 1 else f"{most:.1f}"
-    expect = (
-        f"On the corpora of the evidence it was {points} points of accuracy below the best of "
-        f"six models, at worst {max(r.worst for r in regrets):.0f}. Yours is unknown; labels help "
-        "most: --label-sample 50."
+    below = "points of accuracy below the best of six models, at worst"
+    mean, worst = BY_STRENGTH["weak"]
+    expect, *_ = true_ones(
+        (outside, f"The evidence does not cover such data. {LABEL}"),
+        (changed, f"The evidence does not cover these parameters. {LABEL}"),
+        (
+            weak,
+            f"Where the recommendation was weak, it was on average {mean:.0f} {below} "
+            f"{worst:.0f}. Labels help most: --label-sample 50.",
+        ),
+        (
+            True,
+            f"On the corpora of the evidence it was {points} {below} "
+            f"{max(r.worst for r in regrets):.0f}. Yours is unknown; labels help most: "
+            "--label-sample 50.",
+        ),
     )
-    strength: Strength = "weak" if reasons else "strong"
-    if outside:
-        expect = f"The evidence does not cover such data. {LABEL}"
-    elif changed:
-        expect = f"The evidence does not cover these parameters. {LABEL}"
-    elif strength == "weak":
-        mean, worst = BY_STRENGTH["weak"]
-        expect = (
-            f"Where the recommendation was weak, it was on average {mean:.0f} points of accuracy "
-            f"below the best of six models, at worst {worst:.0f}. Labels help most: "
-            "--label-sample 50."
-        )
-    sentences = (f"{_BEGINNING[strength]}: {name}.", f"Why: {why}.", expect)
-    return Choice(name, sentences, _evidence(), strength=strength)
+    return _choice(name, weak or [strong], expect, is_weak=bool(weak))
 
 
 def choose_by_sample(
@@ -161,46 +169,55 @@ def choose_by_sample(
     if not names:
         return no_recommendation("the results of all models are worthless")
     judged = judge({name: compared[name].fits[0] for name in names}, sample, RECOMMENDED)
-    (best, right), *others = judged.right.items()
-    m = judged.documents
+    best, right = next(iter(judged.right.items()))
     low, high = _interval(judged, sample)
-    why = f"it is right on {right} of {m} labelled documents that were held out"
-    if others:
-        counts = ", ".join(f"{name} {count}" for name, count in others)
-        if best == RECOMMENDED:
-            rank = "; no other is significantly better"
-            if others[0][1] > right:
-                rank = f"; {others[0][0]} may be ahead by chance"
-        elif RECOMMENDED in names:
-            rank = f"; significantly more than {RECOMMENDED}"
-        else:
-            rank = "; of equally good ones it is the first" if others[0][1] == right else ""
-        why += f" ({counts}{rank})"
-    reasons = [*_outside(problem), *_reasons_of_sample(problem, compared[best], sample, low)]
+    why = f"it is right on {right} of {judged.documents} labelled documents that were held out"
+    reasons = _reasons_of_sample(problem, compared[best], sample, low)
     less = (
         f"; {100 * judged.optimism:.1f} points subtracted, as the best of {len(names)} models "
         "was taken"
     )
-    expect = (
-        f"Expect an accuracy of {100 * judged.accuracy:.0f} % on the unlabelled documents "
-        f"(95 % interval: {100 * low:.0f} to {100 * high:.0f}"
-        f"{less if judged.optimism >= 5e-4 else ''})."
+    expect = f"Expect {_expected(judged, sample, less if judged.optimism >= 5e-4 else '')}"
+    chosen = _choice(best, [why + _rivals(judged), *reasons], expect, is_weak=bool(reasons))
+    evidence = f"{_HOW_EXPECTED} {chosen.evidence}"
+    return replace(chosen, evidence=evidence, accuracy=(judged.accuracy, low, high))
+
+
+def _rivals(judged: SampleResult) -> str:
+    """Return how the other models compare with the chosen one on the sample, "" without any."""
+    (best, right), *others = judged.right.items()
+    if not others:
+        return ""
+    rival, most = others[0]
+    is_known = RECOMMENDED in judged.right
+    rank = true_ones(
+        (best == RECOMMENDED and most > right, f"; {rival} may be ahead by chance"),
+        (best == RECOMMENDED and most <= right, "; no other is significantly better"),
+        (best != RECOMMENDED and is_known, f"; significantly more than {RECOMMENDED}"),
+        (not is_known and most == right, "; of equally good ones it is the first"),
     )
-    strength: Strength = "weak" if reasons else "strong"
-    sentences = (
-        f"{_BEGINNING[strength]}: {best}.", f"Why: {'; '.join([why, *reasons])}.", expect
-    )  # fmt: skip
-    evidence = f"{_HOW_EXPECTED} {_evidence()}"
-    return Choice(best, sentences, evidence, (judged.accuracy, low, high), strength)
+    return f" ({', '.join(f'{name} {count}' for name, count in others)}{''.join(rank)})"
+
+
+def _choice(name: str, why: Sequence[str], expect: str, *, is_weak: bool) -> Choice:
+    """Return the recommendation of a model."""
+    beginning = "Weakly recommended" if is_weak else "Recommended"
+    sentences = (f"{beginning}: {name}.", f"Why: {'; '.join(why)}.", expect)
+    return Choice(name, sentences, _evidence(), strength="weak" if is_weak else "strong")
 
 
 def expected_accuracy(model: ComparedModel, sample: Truth) -> str:
     """Return the accuracy to expect of a model on the unlabelled documents, in one sentence."""
     judged = judge({model.model: model.fits[0]}, sample)
+    return f"{model.model}: expect {_expected(judged, sample)}"
+
+
+def _expected(judged: SampleResult, sample: Truth, more: str = "") -> str:
+    """Return the accuracy to expect, with its interval."""
     low, high = _interval(judged, sample)
     return (
-        f"{model.model}: expect an accuracy of {100 * judged.accuracy:.0f} % on the unlabelled "
-        f"documents (95 % interval: {100 * low:.0f} to {100 * high:.0f})."
+        f"an accuracy of {100 * judged.accuracy:.0f} % on the unlabelled documents "
+        f"(95 % interval: {100 * low:.0f} to {100 * high:.0f}{more})."
     )
 
 
@@ -214,34 +231,35 @@ def _reasons_of_sample(
     problem: Problem, model: ComparedModel, sample: Truth, low: float
 ) -> list[str]:
     """Return the reasons why a recommendation by a labelled sample is weak."""
+    # With many labels the sample is the evidence, whatever the range of the other evidence.
     parts = zip(sample.Y, sample.scored, strict=True)
     counts = np.sum([Y[rows].sum(axis=0) for Y, rows in parts], axis=0)
-    m, reasons = int(counts.sum()), []
-    if m < MANY_LABELS:
-        reasons.append(f"{m} labels are few; {MANY_LABELS} are needed")
-    if missing := [
-        short_label(name) for name, count in zip(problem.classes, counts, strict=True) if not count
-    ]:
-        reasons.append(
-            f"the sample has no document of {', '.join(missing[:3])}{', …' * (len(missing) > 3)}, "
-            "so its accuracy there is unknown"
-        )
-    if low < (largest := float(counts.max() / m)):
-        reasons.append(
-            f"always choosing the largest class would be right on {100 * largest:.0f} %, and "
-            f"{model.model} may not be better"
-        )
-    if model.untrained:
-        trained, untrained = (
-            np.concatenate([*correct(fit, sample).values()])
-            for fit in (held_out(model.fits[0]), model.untrained[0])
-        )
-        ahead = int(untrained.sum() - trained.sum())
-        if ahead > AHEAD * np.sqrt(np.sum(trained != untrained)):
-            reasons.append(
-                f"without the labels it is right on {int(untrained.sum())}: try --label-weight 1"
-            )
-    return reasons
+    m, largest = int(counts.sum()), float(counts.max() / counts.sum())
+    named = zip(problem.classes, counts, strict=True)
+    missing = [short_label(name) for name, count in named if not count]
+    trained, untrained = (
+        np.concatenate([*correct(fit, sample).values()])
+        for fit in (held_out(model.fits[0]), *model.untrained, model.fits[0])[:2]
+    )
+    ahead = untrained.sum() - trained.sum() if model.untrained else 0
+    few = m < MANY_LABELS
+    return (_outside(problem) if few else []) + true_ones(
+        (few, f"{m} labels are few; {MANY_LABELS} are needed"),
+        (
+            missing,
+            f"the sample has no document of {', '.join(missing[:3])}"
+            f"{', …' * (len(missing) > 3)}, so its accuracy there is unknown",
+        ),
+        (
+            low < largest,
+            f"always choosing the largest class would be right on "
+            f"{100 * largest:.0f} %, and {model.model} may not be better",
+        ),
+        (
+            ahead > AHEAD * np.sqrt(np.sum(trained != untrained)),
+            f"without the labels it is right on {untrained.sum()}: try --label-weight 1",
+        ),
+    )
 
 
 #: How the accuracy to expect is computed.
@@ -257,23 +275,27 @@ _HOW_EXPECTED = (
 
 def _outside(problem: Problem) -> list[str]:
     """Return the differences between the data and those of the evidence."""
-    found = []
     sizes = [int(with_features(domain).sum()) for domain in problem.domains]
-    if min(sizes) < MIN_EVIDENCE or max(sizes) > MAX_EVIDENCE:
-        size = min(sizes) if min(sizes) < MIN_EVIDENCE else max(sizes)
-        known = f"the evidence has {MIN_EVIDENCE:,} to {MAX_EVIDENCE:,}"
-        found.append(f"a domain has {size:,} documents, {known}")
-    if len(problem.classes) > MAX_CLASSES:
-        known = f"the evidence has 2 to {MAX_CLASSES}"
-        found.append(f"there are {len(problem.classes)} classes, {known}")
-    densities = [np.mean(d.X != 0) if isinstance(d.X, np.ndarray) else d.X.nnz / np.prod(d.X.shape)
-                 for d in problem.domains]  # fmt: skip
-    if max(densities) > MAX_DENSITY:
-        density = f"{100 * max(densities):.0f} % of the features of a domain are not 0"
-        found.append(
-            f"{density}, the evidence is from texts, with {100 * MAX_DENSITY:.0f} % at most"
-        )
-    return found
+    size = min(sizes) if min(sizes) < MIN_EVIDENCE else max(sizes)
+    matrices = [sp.csr_array(domain.X) for domain in problem.domains]
+    density = max(float(X.count_nonzero() / np.prod(X.shape)) for X in matrices)
+    classes = len(problem.classes)
+    return true_ones(
+        (
+            not MIN_EVIDENCE <= size <= MAX_EVIDENCE,
+            f"a domain has {size:,} documents, the evidence has {MIN_EVIDENCE:,} to "
+            f"{MAX_EVIDENCE:,}",
+        ),
+        (
+            classes > MAX_CLASSES,
+            f"there are {classes} classes, the evidence has 2 to {MAX_CLASSES}",
+        ),
+        (
+            density > MAX_DENSITY,
+            f"{100 * density:.0f} % of the features of a domain are not 0, the evidence is from "
+            f"texts, with {100 * MAX_DENSITY:.0f} % at most",
+        ),
+    )
 
 
 def _evidence() -> str:

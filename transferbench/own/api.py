@@ -99,10 +99,11 @@ def compare(
     if problem is None:
         how = ReadOptions(**parameters.resolve(ReadOptions.__init__, reading, "compare"))  # type: ignore[arg-type]
         family = choose_family(models, True, how.separator)
+        names = model_names(family, models, signed=how.features == "embeddings")
         session = Session.from_files(
-            *([n] if isinstance(n, str) else n for n in (source, target)),
-            names=model_names(family, models, signed=how.features == "embeddings"),
-            family=family, params=params or {}, repeats=repeats,
+            [source] if isinstance(source, str) else source,
+            [target] if isinstance(target, str) else target,
+            plan_fits(family, names, params or {}, repeats=repeats),
             label_file=Path(labels) if labels else None, label_weight=weight,
             options=options or {}, read_options=how,
         )  # fmt: skip

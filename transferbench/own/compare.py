@@ -119,91 +119,137 @@ def compare(
     return Comparison(problem, fitted, doubts, choice, separations)
 
 
+@dataclass(frozen=True)
+class _Row:
+    """A row of the table: a model on a target, or on all targets together."""
+
+    compared: Comparison
+    target: str
+    #: Numbers of the domains of the target.
+    domains: Sequence[int]
+    model: ComparedModel
+
+
 def results_table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
     """Return a table of the models' decisions and, if targets have labels, of their measures."""
     # `truth`: Labels of the targets, None if there are none.
     # Returns: A row for each target and model. Multi-label problems also have rows for all targets
-    # together. `attrs` has the fields of `Comparison.summary_fields`. Values are means over the
-    # seeds, in these columns:
-    # - target, model, recommended, seconds of a fit, and the number of documents.
-    # - share CLASS: share of the class among the decisions on documents with a feature, if
-    #   documents have one label.
-    # - labels, none: mean number of labels, and share of documents without any, if documents have
-    #   several labels.
-    # - scored: number of documents with a label. This column and the next ones are present only if
-    #   the truth has labels.
-    # - the measures and, for several seeds, their standard deviations, such as accuracy_std. They
-    #   are NaN for a model without a seed. A document of a labelled sample is decided by a fit that
-    #   has not seen its label.
-    # - untrained: accuracy of the fit without the labels of the sample, if there is a sample.
-    # - recall CLASS: recall of the class, if documents have one label.
-    # - ahead, ahead_p: the accuracy less that of the first model on the same documents, and its
-    #   two-sided p over the documents and the seeds.
-    # - warnings: doubts about the model's decisions on the target.
-    # - worthless: True if these decisions should not be used.
+    # together. `attrs` has the fields of `Comparison.summary_fields`. The columns are those of
+    # `_about`, `_decisions`, SCORED and `_doubts`. Values are means over the seeds. A document of a
+    # labelled sample is decided by a fit that has not seen its label.
     import pandas as pd
 
-    domains, family = compared.problem.domains, compared.problem.family
+    domains = compared.problem.domains
     targets = {domain.name: [i] for i, domain in enumerate(domains) if not domain.seen.all()}
-    scored = [int(rows.sum()) for rows in truth.scored] if truth else [0] * len(domains)
+    scored = [int(rows.sum()) for rows in truth.scored] if truth else []
     if truth and truth.family == "multilabel" and sum(map(bool, scored)) > 1:
         targets[ALL] = [i for indices in targets.values() for i in indices]
-    measured = {
-        name: [evaluate(held_out(fit), truth) for fit in model.fits] if truth else []
-        for name, model in compared.models.items()
-    }
-    first = next(iter(compared.models.values()))
     rows = []
     for target, indices in targets.items():
-        n_scored = sum(scored[i] for i in indices)
-        known = with_features(domains[indices[0]])
-        for name, model in compared.models.items():
-            scores = [fit.scores[indices[0]] for fit in model.fits]
-            row: dict[str, Any] = {
-                "target": target,
-                "model": name,
-                "recommended": target != ALL and name == compared.choice.model,
-                "seconds": model.seconds,
-                "documents": sum(len(domains[i].seen) for i in indices),
-            }
-            if scores and target != ALL:
-                row |= _decisions(compared.problem, [S[known] for S in scores])
+        for model in compared.models.values():
+            row = _Row(compared, target, indices, model)
+            values = _about(row) | _decisions(row)
             if any(scored):
-                row["scored"] = n_scored
-            if truth and n_scored and scores:
-                row |= _measures([of_fit[target] for of_fit in measured[name]])
-                if model.untrained:
-                    accuracies = [evaluate(f, truth)[target]["accuracy"] for f in model.untrained]
-                    row["untrained"] = fmean(accuracies)
-                if family == "transfer":
-                    judged = [held_out(fit).scores[indices[0]] for fit in model.fits]
-                    row |= _recall(truth, indices[0], judged)
-                if family != "multilabel" and model is not first:
-                    row |= _ahead(truth, target, model, first)
-            about = ("", target) if target != ALL else ("", *targets)
-            of_model = [doubt for doubt in model.doubts if doubt.target in about]
-            of_data = [doubt for doubt in compared.doubts if doubt.target in about]
-            worthless = any(doubt.worthless for doubt in (*of_model, *of_data))
-            rows.append(row | {"warnings": [*map(str, of_model)], "worthless": worthless})
+                values["scored"] = sum(scored[i] for i in indices)
+            if truth and values.get("scored") and model.fits:
+                for column in SCORED:
+                    values |= column(row, truth)
+            rows.append(values | _doubts(row))
     frame = pd.DataFrame(rows)
     frame.attrs |= compared.summary_fields()
     return frame
 
 
-def _decisions(problem: Problem, scores: Sequence[np.ndarray]) -> dict[str, float]:
-    """Return the class shares, or the numbers of labels, by the scores (n, c) of each seed."""
+def _about(row: _Row) -> dict[str, Any]:
+    """Return target, model, recommended, seconds of a fit, and the number of documents."""
+    domains, name = row.compared.problem.domains, row.model.model
+    return {
+        "target": row.target,
+        "model": name,
+        "recommended": row.target != ALL and name == row.compared.choice.model,
+        "seconds": row.model.seconds,
+        "documents": sum(len(domains[i].seen) for i in row.domains),
+    }
+
+
+def _decisions(row: _Row) -> dict[str, float]:
+    """Return share CLASS, or labels and none: mean number of labels, and documents without any."""
+    # Only documents with a feature count.
+    problem, fits = row.compared.problem, row.model.fits
+    if not fits or row.target == ALL or problem.family == "clustering":
+        return {}
+    shares = np.mean([decided_shares(problem, fit)[row.target] for fit in fits], axis=0)
     if problem.family == "transfer":
-        c = len(problem.classes)
-        counts = [np.bincount(S.argmax(axis=1), minlength=c) for S in scores]
-        shares = np.mean(counts, axis=0) / len(scores[0])
         return {f"share {name}": s for name, s in zip(problem.classes, shares, strict=True)}
-    if problem.family == "multilabel":
-        decided = [S >= THRESHOLD for S in scores]
-        return {
-            "labels": fmean(float(D.sum(axis=1).mean()) for D in decided),
-            "none": fmean(float(np.mean(~D.any(axis=1))) for D in decided),
-        }
-    return {}
+    (i,) = row.domains
+    known = with_features(problem.domains[i])
+    none = [np.mean((fit.scores[i][known] < THRESHOLD).all(axis=1)) for fit in fits]
+    return {"labels": float(shares.sum()), "none": float(np.mean(none))}
+
+
+def _measures(row: _Row, truth: Truth) -> dict[str, float]:
+    """Return each measure and, for several seeds, its standard deviation, such as accuracy_std."""
+    # A deviation is NaN for a model without a seed.
+    by_seed = [evaluate(held_out(fit), truth)[row.target] for fit in row.model.fits]
+    values = {name: [of_seed[name] for of_seed in by_seed] for name in by_seed[0]}
+    means = {name: fmean(numbers) for name, numbers in values.items()}
+    if len(by_seed) > 1:
+        means |= {f"{name}_std": stdev(numbers) for name, numbers in values.items()}
+    return means
+
+
+def _untrained(row: _Row, truth: Truth) -> dict[str, float]:
+    """Return untrained: accuracy of the fit without the labels of the sample."""
+    fits = row.model.untrained
+    accuracies = [evaluate(fit, truth)[row.target]["accuracy"] for fit in fits]
+    return {"untrained": fmean(accuracies)} if fits else {}
+
+
+def _recall(row: _Row, truth: Truth) -> dict[str, float]:
+    """Return recall CLASS, the mean over the seeds, NaN for absent classes."""
+    from sklearn.metrics import recall_score
+
+    if truth.family != "transfer":
+        return {}
+    (i,) = row.domains
+    rows, labels = truth.scored[i], range(len(truth.classes))
+    recall = partial(recall_score, labels=labels, average=None, zero_division=np.nan)
+    true = truth.Y[i][rows].argmax(axis=1)
+    scores = [held_out(fit).scores[i][rows] for fit in row.model.fits]
+    recalls = np.mean([recall(true, S.argmax(axis=1)) for S in scores], axis=0)
+    return {f"recall {c}": recall for c, recall in zip(truth.classes, recalls, strict=True)}
+
+
+def _ahead(row: _Row, truth: Truth) -> dict[str, float]:
+    """Return ahead and ahead_p: the accuracy less that of the first model, and its two-sided p."""
+    # Decisions are paired by document and seed. A model without seeds has one fit, which is paired
+    # with every fit of the other model.
+    first = next(iter(row.compared.models.values()))
+    if truth.family == "multilabel" or row.model is first:
+        return {}
+    ours, theirs = (
+        np.array([correct(held_out(fit), truth)[row.target] for fit in model.fits], float)
+        for model in (row.model, first)
+    )
+    by_seed, by_document = (ours - theirs).mean(axis=1), (ours - theirs).mean(axis=0)
+    seeds = tuple(range(len(by_seed))) if len(by_seed) > 1 else (None,)
+    test = PairedTest(row.target, tuple(by_seed), seeds=seeds, error=paired_error([by_document]))
+    return {"ahead": test.mean, "ahead_p": test.p_two_sided}
+
+
+#: The columns of documents with labels, as functions that return values by name.
+SCORED = (_measures, _untrained, _recall, _ahead)
+
+
+def _doubts(row: _Row) -> dict[str, Any]:
+    """Return warnings on the model, and worthless: True if its decisions should not be used."""
+    names = [row.compared.problem.domains[i].name for i in row.domains]
+    of_model, of_data = (
+        [doubt for doubt in doubts if doubt.target in ("", *names)]
+        for doubts in (row.model.doubts, row.compared.doubts)
+    )
+    worthless = any(doubt.worthless for doubt in (*of_model, *of_data))
+    return {"warnings": [*map(str, of_model)], "worthless": worthless}
 
 
 def decided_shares(problem: Problem, fit: Fit) -> dict[str, np.ndarray]:
@@ -218,39 +264,3 @@ def decided_shares(problem: Problem, fit: Fit) -> dict[str, np.ndarray]:
             decided = scores.argmax(axis=1)[:, None] == np.arange(scores.shape[1])
         shares[target.name] = decided[with_features(target)].mean(axis=0)
     return shares
-
-
-def _measures(by_seed: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the mean of each measure and, for several seeds, its standard deviation."""
-    values = {name: [of_seed[name] for of_seed in by_seed] for name in by_seed[0]}
-    means = {name: fmean(numbers) for name, numbers in values.items()}
-    if len(by_seed) > 1:
-        means |= {f"{name}_std": stdev(numbers) for name, numbers in values.items()}
-    return means
-
-
-def _ahead(
-    truth: Truth, target: str, model: ComparedModel, first: ComparedModel
-) -> dict[str, float]:
-    """Return the accuracy of a model less that of the first one, and its p."""
-    # Decisions are paired by document and seed. A model without seeds has one fit, which is paired
-    # with every fit of the other model.
-    ours, theirs = (
-        np.array([correct(held_out(fit), truth)[target] for fit in compared.fits], float)
-        for compared in (model, first)
-    )
-    by_seed, by_document = (ours - theirs).mean(axis=1), (ours - theirs).mean(axis=0)
-    seeds = tuple(range(len(by_seed))) if len(by_seed) > 1 else (None,)
-    test = PairedTest(target, tuple(by_seed), seeds=seeds, error=paired_error([by_document]))
-    return {"ahead": test.mean, "ahead_p": test.p_two_sided}
-
-
-def _recall(truth: Truth, i: int, scores: Sequence[np.ndarray]) -> dict[str, float]:
-    """Return the mean recall of each class on domain i over the seeds, NaN for absent classes."""
-    from sklearn.metrics import recall_score
-
-    rows, labels = truth.scored[i], range(len(truth.classes))
-    recall = partial(recall_score, labels=labels, average=None, zero_division=np.nan)
-    true = truth.Y[i][rows].argmax(axis=1)
-    recalls = np.mean([recall(true, S[rows].argmax(axis=1)) for S in scores], axis=0)
-    return {f"recall {c}": recall for c, recall in zip(truth.classes, recalls, strict=True)}

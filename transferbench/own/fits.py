@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from transferbench import artefacts, models, parameters
-from transferbench.core.documents import joined, with_labels
+from transferbench.core.documents import FOLDS, joined, with_labels
 from transferbench.core.scale import entries
 from transferbench.errors import Doubt, UserError, unknown
 from transferbench.messages import reason, user_place
@@ -104,6 +104,18 @@ def params_by_model(
         for taker in [model] if dot else takers:
             params.setdefault(taker, {})[name] = values[key]
     return params
+
+
+def expected_seconds(problem: Problem, planned: FitPlan, embedded: bool, *, folds: bool) -> float:
+    """Return about how long the fits of a model take, in seconds."""
+    # They take longer the more entries and classes there are.
+    # `folds`: True if models are also fitted without each fold of a labelled sample, and without
+    # the sample.
+    is_best = planned.model == RECOMMENDED  # it fits its members at several class shares
+    domains = model_problem(problem, planned.model, embedded).domains
+    millions = sum(entries(view).size for domain in domains for view in domain.views) / 1e6
+    fits = len(planned.seeds) * (1 if not folds else 2 if is_best else 2 + FOLDS)
+    return (2.0 if is_best else 0.5) * millions * max(len(problem.classes), 2) * fits
 
 
 @dataclass(frozen=True)

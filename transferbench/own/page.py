@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from transferbench import __version__
 from transferbench.evidence import html
 from transferbench.evidence.page import Block, Page, Picture, Section, Table
 from transferbench.files import write_text
-from transferbench.measures import THRESHOLD
+from transferbench.measures import THRESHOLD, correct
 from transferbench.messages import short_label
 from transferbench.own import document_map
 from transferbench.own.compare import Comparison, decided_shares
-from transferbench.own.sample import held_out, sample_of
+from transferbench.own.evidence import NO_CONFIDENCE
+from transferbench.own.sample import (
+    calibrated,
+    held_out,
+    is_calibrated,
+    sample_of,
+    with_features,
+)
+from transferbench.own.separation import SAMPLE
 from transferbench.own.session import Session
 from transferbench.own.text import columns, legend, scored_sentence, warning_lines
 from transferbench.own.topics import coherence_text, topics_of
@@ -34,16 +43,23 @@ if TYPE_CHECKING:
 Describe = Callable[[str, int], tuple[str, str]]
 #: Largest number of classes with a row in a table of shares: those that differ most.
 MAX_SHARES = 12
-#: Largest number of classes with a full confusion matrix; of more, so many of the most frequent
-#: confusions are listed. Also the largest number of labels of multi-label problems.
-MAX_CONFUSION, MAX_CONFUSED = 12, 20
+#: Largest number of classes with a confusion matrix, and of labels in a table by label.
+MAX_CONFUSION, MAX_LABELS = 12, 20
 #: Topics of a domain that are seen at once; the smaller ones are folded.
 MAX_TOPICS = 12
-#: Characters of a typical document.
-BEGINNING = 160
+#: Characters of a document's beginning, and documents with the least confidence that are shown.
+BEGINNING, LEAST_SURE = 160, 10
+#: Documents of the sample in a row of the accuracy by confidence, and most rows.
+GROUP, MAX_GROUPS = 10, 5
 WRITTEN_BY = (
     "Written by `transferbench {} --html`, version {}. The page has texts of your documents, so "
     "share it as you would share them."
+)
+#: Explains the topics, below their tables.
+OF_TOPICS = (
+    "NPMI is the coherence of the words: 0 if they occur together as by chance, 1 if always. "
+    "Diversity is the share of different words among those of all topics. The effective number is "
+    "less than that of the topics if a few hold most entries."
 )
 
 
@@ -70,19 +86,22 @@ def write(
     of_map = Picture(
         "map.svg", "Map of the documents, by domain and by decision", "it has no table"
     )
-    sections = (
-        Section("The evidence", [choice.evidence], folded=True) if choice.evidence else None,
-        Section("Warnings", [warnings]) if warnings else None,
-        models_section(table, problem),
-        shares_section(problem, fit, model),
-        decisions_section(session, fit, truth, names, model),
-        Section("Map of the documents", [*found.sentences, of_map]) if found else None,
-        words_section(session, compared),
-        topics_section(session, compared),
-        about_section("What was compared", _documents(session), problem, session.options),
-    )
-    blocks: list[Block] = [*sentences, *filter(None, sections)]
-    _write(path, "compare", title.rstrip("."), blocks, {"map.svg": found.svg} if found else {})
+    sections: dict[str, Sequence[Block]] = {
+        "Warnings": [warnings] if warnings else [],
+        "The compared models": of_models(table, problem),
+        "Class shares": of_shares(problem, fit, model),
+        "Right and wrong decisions": of_decisions(session, fit, truth, names, model),
+        "Confidence": of_confidence(session, fit, names, model),
+        "Map of the documents": [*found[1], of_map] if found else [],
+        "Words that separate the domains": of_words(compared),
+        "Topics": of_topics(session, compared),
+        "What was compared": [about(_documents(session), problem, session.options)],
+    }
+    blocks: list[Block] = [*sentences]
+    if choice.evidence:
+        blocks.append(Section("The evidence", [choice.evidence], folded=True))
+    blocks += [Section(name, parts) for name, parts in sections.items() if parts]
+    _write(path, "compare", title.rstrip("."), blocks, {"map.svg": found[0]} if found else {})
 
 
 def write_topics(
@@ -102,7 +121,7 @@ def write_topics(
     targets = [domain.name for domain in problem.targets]
     blocks = [
         Section("Topics by domain", topic_blocks(model, found, targets, describe, "")),
-        about_section("What was fitted", documents, problem, options),
+        Section("What was fitted", [about(documents, problem, options)]),
     ]
     title = f"Topics of {model} on {problem.name if named else 'your documents'}"
     _write(path, "topics", title, blocks, {})
@@ -122,18 +141,14 @@ def _column_names(problem: Problem, fit: Fit | None) -> list[str]:
     return [f"cluster {c + 1}" for c in range(fit.scores[0].shape[1])]
 
 
-def about_section(
-    title: str,
-    documents: Sequence[tuple[str, str]],
-    problem: Problem,
-    options: Mapping[str, object],
-) -> Section:
-    """Return the documents, the number of features and the options."""
+def about(
+    documents: Sequence[tuple[str, str]], problem: Problem, options: Mapping[str, object]
+) -> Table:
+    """Return a table of the documents, the number of features and the options."""
     widths = [f"{view.shape[1]:,}" for view in problem.domains[0].views]
-    rows = [*documents, ("features", " + ".join(widths))]
-    if options:
-        rows.append(("options", ", ".join(f"{name}={value}" for name, value in options.items())))
-    return Section(title, [Table(title, ["what", "content"], rows)])
+    used = ", ".join(f"{name}={value}" for name, value in options.items())
+    rows = [*documents, ("features", " + ".join(widths)), ("options", used or "none")]
+    return Table("Documents, features and options", ["what", "content"], rows)
 
 
 def _documents(session: Session) -> list[tuple[str, str]]:
@@ -141,17 +156,13 @@ def _documents(session: Session) -> list[tuple[str, str]]:
     files = [*session.sources, *session.targets]
     found = []
     for i, domain in enumerate(session.problem.domains):
-        n = f"{len(domain.seen):,}"
-        if not files:
-            found.append((f"domain {domain.name}", f"{n} documents"))
-            continue
-        part = f", {n} of them compared" if session.rows else ""
-        about = f"{len(files[i]):,} documents, domain {domain.name}{part}"
-        found.append((str(files[i].path), about))
+        file, n = str(files[i].path) if files else f"domain {domain.name}", len(domain.seen)
+        part = f"{len(files[i]):,} documents, of them compared: " if session.rows else ""
+        found.append((file, f"domain {domain.name}, {part}{n:,} documents"))
     return found
 
 
-def models_section(table: DataFrame, problem: Problem) -> Section:
+def of_models(table: DataFrame, problem: Problem) -> list[Block]:
     """Return the table of the compared models, for each target, and what its columns mean."""
     blocks: list[Block] = []
     for target, group in table.groupby("target", sort=False):
@@ -162,164 +173,177 @@ def models_section(table: DataFrame, problem: Problem) -> Section:
         lines = [*zip(*cells.values(), strict=True)]
         of_target = Table(f"Models compared on {target}", [*cells], lines)
         blocks += [of_target, *filter(None, [scored_sentence(rows, problem)])]
-    values = table.drop(columns="warnings")
-    shown = values.round(4).astype(str).where(values.notna(), "")
-    everything = Table("Every value", [*values], shown.to_numpy().tolist())
-    about = "As `--json` has it; shares and measures are fractions of 1."
-    blocks += [legend(table, problem), Section("Every value", [about, everything], folded=True)]
-    return Section("The compared models", blocks)
+    return [*blocks, legend(table, problem)]
 
 
-def shares_section(problem: Problem, fit: Fit | None, model: str) -> Section | None:
-    """Return the shares of the classes in the source beside those of the decisions."""
-    if fit is None or fit.columns != "classes" or not problem.sources:
-        return None
-    source = np.concatenate([domain.Y for domain in problem.sources]).mean(axis=0)
-    parts: list[Block] = []
-    for target, shares in decided_shares(problem, fit).items():
-        farthest = sorted(np.argsort(-np.abs(shares - source), kind="stable")[:MAX_SHARES])
-        rows = [
-            [short_label(problem.classes[c]), _percent(source[c]), _percent(shares[c])]
-            for c in farthest
-        ]
-        more = f": the {MAX_SHARES} that differ most" if len(source) > MAX_SHARES else ""
-        heads = ["class", "labels of the source", f"decisions of {model} on {target}"]
-        parts.append(_titled(f"Shares of the classes in {target}{more}", heads, rows))
-    return Section("Class shares", parts)
-
-
-def _titled(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Section:
+def _titled(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Section:
     """Return a table with its title."""
-    return Section(title, [Table(title, heads, rows)])
+    return Section(title, [Table(title, heads, [*rows])])
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def decisions_section(
+def of_shares(problem: Problem, fit: Fit | None, model: str) -> list[Block]:
+    """Return the shares of the classes in the source beside those of the decisions."""
+    if fit is None or fit.columns != "classes" or not problem.sources:
+        return []
+    source = np.concatenate([domain.Y for domain in problem.sources]).mean(axis=0)
+    more = f": the {MAX_SHARES} that differ most" if len(source) > MAX_SHARES else ""
+    return [
+        _titled(
+            f"Shares of the classes in {target}{more}",
+            ["class", "labels of the source", f"decisions of {model} on {target}"],
+            (
+                [short_label(problem.classes[c]), _percent(source[c]), _percent(shares[c])]
+                for c in sorted(np.argsort(-abs(shares - source), kind="stable")[:MAX_SHARES])
+            ),
+        )
+        for target, shares in decided_shares(problem, fit).items()
+    ]
+
+
+def of_decisions(
     session: Session, fit: Fit | None, truth: Truth | None, names: Sequence[str], model: str
-) -> Section | None:
+) -> list[Block]:
     """Return how the decisions of the model agree with the labels of each target, if it has any."""
     if fit is None or truth is None:
-        return None
-    judged, clusters = held_out(fit), fit.columns == "clusters"
-    labels = [*map(short_label, truth.classes)]
-    parts: list[Block] = []
-    for name, Y, rows, scores in zip(
-        truth.names, truth.Y, truth.scored, judged.scores, strict=True
-    ):
+        return []
+    labels, blocks = [*map(short_label, truth.classes)], list[Block]()
+    kind = "decisions" if fit.columns == "classes" else "clusters"
+    targets = zip(truth.names, truth.Y, truth.scored, held_out(fit).scores, strict=True)
+    for name, Y, rows, scores in targets:
+        several, true, S = truth.family == "multilabel", Y[rows] > 0, scores[rows]
+        decided = S >= THRESHOLD if several else S.argmax(axis=1)[:, None] == np.arange(S.shape[1])
+        matrix = true.T.astype(int) @ decided
         if not rows.any():
             continue
-        if truth.family == "multilabel":
-            parts.append(_by_label(name, labels, Y[rows] > 0, scores[rows] >= THRESHOLD))
-            continue
-        matrix = np.zeros((Y.shape[1], scores.shape[1]), int)
-        np.add.at(matrix, (Y[rows].argmax(axis=1), scores[rows].argmax(axis=1)), 1)
-        if max(matrix.shape) <= MAX_CONFUSION:
-            what = "Clusters" if clusters else "Confusion matrix"
-            found = "clusters" if clusters else "decisions"
-            lines = [
-                [label, *(f"{n:,}" for n in row)] for label, row in zip(labels, matrix, strict=True)
-            ]
-            heads = ["label", *names]
-            if not clusters:
-                heads.append("recall")
-                for i, line in enumerate(lines):
-                    line.append(
-                        _percent(matrix[i, i] / matrix[i].sum()) if matrix[i].any() else "–"
-                    )
-            title = f"{what} of {name}: rows are labels, columns are {found}"
-            parts.append(_titled(title, heads, lines))
-        elif not clusters:
-            wrong = matrix - np.diag(np.diag(matrix))
-            order = np.argsort(-wrong, axis=None, kind="stable")[:MAX_CONFUSED]
-            pairs = [
-                [labels[i], labels[j], f"{wrong[i, j]:,}"]
-                for i, j in zip(*np.unravel_index(order, wrong.shape), strict=True)
-                if wrong[i, j]
-            ]
-            heads = ["label", "decision", "documents"]
-            parts.append(_titled(f"{name}: the most frequent wrong decisions", heads, pairs))
-        if not clusters:
-            right, n = int(np.trace(matrix)), int(matrix.sum())
-            parts.append(
-                f"{right:,} of {n:,} documents are decided as labelled ({_percent(right / n)}). "
-                "Recall is the part of a label's documents that is found."
-            )
-    if not parts:
-        return None
+        if not several and len(labels) <= MAX_CONFUSION:
+            lines = [[label, *map(str, row)] for label, row in zip(labels, matrix, strict=True)]
+            title = f"Labels of {name} in the rows, {kind} in the columns"
+            blocks.append(_titled(title, ["label", *names], lines))
+        if kind == "decisions":
+            blocks.append(_by_label(name, labels, true, decided))
+            right = (true == decided).all(axis=1)
+            share = f"{right.sum():,} of {len(right):,} documents are decided as labelled"
+            blocks.append(f"{share} ({_percent(right.mean())}).")
     which = "The labels are those of the target's own column. No model has seen them."
     if session.sampled:
         which = (
             "The documents are those of the labelled sample. Each is decided by a fit that had not "
             "seen its label."
         )
-    title = "Labels and clusters" if clusters else "Right and wrong decisions"
-    these = f"These are the {'clusters' if clusters else 'decisions'} of `{model}`. {which}"
-    return Section(title, [these, *parts])
+    return [f"These are the {kind} of `{model}`. {which}", *blocks] if blocks else []
 
 
 def _by_label(name: str, labels: Sequence[str], true: np.ndarray, decided: np.ndarray) -> Section:
-    """Return how often each label is found, missed and wrongly given."""
+    """Return how often each label is found, missed and wrongly given, and its recall."""
     each = (true, true & decided, true & ~decided, ~true & decided)
     counts = np.array([of.sum(axis=0) for of in each]).T
-    largest = np.argsort(-counts[:, 0], kind="stable")[:MAX_CONFUSED]
-    rows = [[labels[c], *(f"{n:,}" for n in counts[c])] for c in largest]
-    more = f", the {MAX_CONFUSED} most frequent ones" if len(counts) > MAX_CONFUSED else ""
-    heads = ["label", "documents with it", "found", "missed", "wrongly given"]
-    return _titled(f"{name}: labels of {len(true):,} documents{more}", heads, rows)
+    rows = [
+        [labels[c], *(f"{n:,}" for n in counts[c]), _percent(counts[c, 1] / counts[c, 0])]
+        for c in np.argsort(-counts[:, 0], kind="stable")[:MAX_LABELS]
+        if counts[c, 0]
+    ]
+    more = f", the {MAX_LABELS} most frequent ones" if len(counts) > MAX_LABELS else ""
+    heads = ["label", "documents with it", "found", "missed", "wrongly given", "recall"]
+    return _titled(f"Documents of {name} by label ({len(true):,}{more})", heads, rows)
 
 
-def words_section(session: Session, compared: Comparison) -> Section | None:
-    """Return the words that separate the domains."""
-    parts: list[Block] = []
-    files = session.sources
-    what = "Word" if not files or files[0].kind == "texts" else "Feature"
-    for target, separation in compared.separations.items():
-        if not separation.words:
-            continue
-        parts.append(
-            f"A classifier separates the documents of {target} from those of the source "
-            f"(area under the ROC curve {separation.area:.2f}; 0.5 is chance, 1 is perfect)."
+def of_confidence(
+    session: Session, fit: Fit | None, names: Sequence[str], model: str
+) -> list[Block]:
+    """Return the accuracy by confidence on the sample, and the least certain documents."""
+    problem, sample = session.problem, sample_of(session.problem)
+    if fit is None or problem.family != "transfer" or model in NO_CONFIDENCE:
+        return []
+    sure, head = calibrated(fit, sample), "confidence (rank)"
+    blocks: list[Block] = [
+        "The confidence ranks documents; it is no probability. A labelled sample calibrates it."
+    ]
+    if sample and is_calibrated(fit, sample):
+        head = "confidence"
+        judged = zip(sure.held_out, sample.scored, strict=True)
+        highest = np.concatenate([scores[rows].max(axis=1) for scores, rows in judged])
+        right = np.concatenate([*correct(held_out(sure), sample).values()])
+        parts = min(MAX_GROUPS, max(1, len(right) // GROUP))
+        groups = np.array_split(np.argsort(highest, kind="stable"), parts)
+        rows = (
+            [str(len(g)), _percent(highest[g].mean()), _percent(right[g].mean())] for g in groups
         )
-        heads = [what.lower(), "documents of the source with it", f"documents of {target} with it"]
-        captions = f"{what}s of {target}", f"{what}s of the source, against {target}"
+        blocks = [
+            "The sample calibrates the confidence: about 80 % of documents with a confidence of .8 "
+            "are right. The table shows this on the sample, whose documents are decided by fits "
+            "that had not seen their label. They are few, so the shares are rough.",
+            _titled("Accuracy by confidence", ["documents", f"mean {head}", "right"], rows),
+        ]
+    unseen = [
+        (float(S[row].max()), domain.name, row, names[int(S[row].argmax())])
+        for domain, S in zip(problem.domains, sure.scores, strict=True)
+        for row in np.flatnonzero(~domain.seen & with_features(domain)).tolist()
+    ]
+    least = []
+    for confidence, target, row, decision in sorted(unseen)[:LEAST_SURE]:
+        place, text = session.describe_in(target, row)
+        least.append([place, decision, f"{confidence:.2f}", _beginning(text)])
+    heads = ["document", "decision", head, "text"]
+    return [*blocks, _titled(f"The least certain decisions of {model}", heads, least)]
+
+
+def _beginning(text: str) -> str:
+    return text[:BEGINNING] + "…" * (len(text) > BEGINNING)
+
+
+def of_words(compared: Comparison) -> list[Block]:
+    """Return the words that separate the domains."""
+    blocks: list[Block] = []
+    for target, separation in compared.separations.items():
+        if separation.words:
+            blocks.append(
+                f"A classifier of {SAMPLE:,} documents of each domain, or of all if there are "
+                f"fewer, separates those of {target} from those of the source (area under the ROC "
+                f"curve {separation.area:.2f}; 0.5 is chance, 1 is perfect)."
+            )
+        heads = ["word", "documents of the source with it", f"documents of {target} with it"]
+        captions = f"Words of {target}", f"Words of the source, against {target}"
         for caption, of_target in zip(captions, (True, False), strict=True):
             rows = [
                 [word.name, _percent(word.in_sources), _percent(word.in_target)]
                 for word in separation.words
                 if word.of_target == of_target
             ]
-            parts += [_titled(caption, heads, rows)] if rows else []
-    return Section(f"{what}s that separate the domains", parts) if parts else None
+            blocks += [_titled(caption, heads, rows)] if rows else []
+    return blocks
 
 
-def topics_section(session: Session, compared: Comparison) -> Section | None:
+def of_topics(session: Session, compared: Comparison) -> list[Block]:
     """Return the topics of the factorisation whose topics are the most coherent ones."""
     problem = compared.problem
-    by_model = {}
-    for name, model in compared.models.items():
-        if model.fits and any(model.fits[0].factors):
-            with suppress(ValueError):  # no document has a word
-                by_model[name] = topics_of(model.fits[0], problem)
-    if not by_model or not problem.features:
-        return None
     targets = [domain.name for domain in problem.targets]
-
-    def coherence(name: str) -> float:
-        found = by_model[name]
-        values = [found.coherence(target) for target in targets if target in found.topics]
-        known = [value for value in values if not math.isnan(value)]
-        return fmean(known) if known else -1.0
-
-    best = max(by_model, key=coherence)
-    why = f" Its topics are the most coherent ones of {', '.join(by_model)}."
-    if len(by_model) == 1:
-        why = ""
-    if coherence(best) <= 0:
+    found: dict[str, tuple[float, Topics]] = {}
+    for name, model in compared.models.items():
+        if problem.features and model.fits and any(model.fits[0].factors):
+            with suppress(ValueError):  # no document has a word
+                topics = topics_of(model.fits[0], problem)
+                values = [topics.coherence(target) for target in targets if target in topics.topics]
+                known = [value for value in values if not math.isnan(value)]
+                found[name] = (fmean(known) if known else -1.0, topics)
+    if not found:
+        return []
+    best = max(found, key=lambda name: found[name][0])
+    coherence, topics = found[best]
+    why = (
+        f" Its topics are the most coherent ones of {', '.join(found)}."
+        if found.keys() - {best}
+        else ""
+    )
+    if coherence <= 0:
         why += " Their coherence is not above chance, so read them with care."
-    return Section("Topics", topic_blocks(best, by_model[best], targets, session.describe_in, why))
+    words = [word for of in topics.topics.values() for topic in of for word in topic.words]
+    if sum(word in ENGLISH_STOP_WORDS for word in words) > len(words) / 2:
+        why += " Most of the words are stop words; `--option stop_words=english` removes them."
+    return topic_blocks(best, topics, targets, session.describe_in, why)
 
 
 def topic_blocks(
@@ -339,11 +363,9 @@ def topic_blocks(
 
     def row(topic: Topic) -> list[str]:
         shares = sorted(zip(names, topic.classes, strict=True), key=lambda named: -named[1])
-        shown = [f"{name} {_percent(share)}" for name, share in shares if share >= 0.005]
-        return [
-            topic.name, _percent(topic.share), ", ".join(shown), ", ".join(topic.words),
-            coherence_text(topic.coherence),
-        ]  # fmt: skip
+        shown = ", ".join(f"{name} {_percent(share)}" for name, share in shares if share >= 0.005)
+        coherence = coherence_text(topic.coherence)
+        return [topic.name, _percent(topic.share), shown, ", ".join(topic.words), coherence]
 
     for domain in sorted(found.topics, key=lambda name: name not in targets):
         topics = found.topics[domain]
@@ -352,21 +374,16 @@ def topic_blocks(
             f"coherence {coherence_text(found.coherence(domain))}, "
             f"diversity {found.diversity(domain):.2f}"
         )
-        shown, folded = ([*map(row, of)] for of in (topics[:MAX_TOPICS], topics[MAX_TOPICS:]))
-        typical = []
-        for topic in topics:
-            for place, text in (describe(domain, number) for number in topic.typical):
-                end = "…" if len(text) > BEGINNING else ""
-                typical.append([topic.name, place, text[:BEGINNING] + end])
-        blocks.append(_titled(title, heads, shown))
-        if folded:
-            smaller = f"{len(folded)} smaller topics of {domain}"
-            blocks.append(Section(smaller, [Table(smaller, heads, folded)], folded=True))
-        documents = Table(f"Typical documents of {domain}", ["topic", "document", "text"], typical)
-        blocks.append(Section(documents.label, [documents], folded=True))
-    note = (
-        "NPMI is the coherence of the words: 0 if they occur together as by chance, 1 if always. "
-        "Diversity is the share of different words among those of all topics. The effective number "
-        "is less than that of the topics if a few hold most entries."
-    )
-    return [*blocks, note]
+        typical = [
+            [topic.name, place, _beginning(text)]
+            for topic in topics
+            for place, text in (describe(domain, number) for number in topic.typical)
+        ]
+        smaller, documents = f"Smaller topics of {domain}", f"Typical documents of {domain}"
+        blocks.append(_titled(title, heads, map(row, topics[:MAX_TOPICS])))
+        if topics[MAX_TOPICS:]:
+            folded = Table(smaller, heads, [*map(row, topics[MAX_TOPICS:])])
+            blocks.append(Section(smaller, [folded], folded=True))
+        table = Table(documents, ["topic", "document", "text"], typical)
+        blocks.append(Section(documents, [table], folded=True))
+    return [*blocks, OF_TOPICS]

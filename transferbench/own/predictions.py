@@ -8,28 +8,33 @@ import random
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
-from typing import Any, TextIO
+from statistics import fmean
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from transferbench.core.documents import with_labels
 from transferbench.files import writing
-from transferbench.measures import THRESHOLD, normalize_scores
+from transferbench.measures import THRESHOLD
 from transferbench.messages import no_formula
 from transferbench.own.dialect import DEFAULT, Dialect
 from transferbench.own.documents import Documents
 from transferbench.own.doubts import NO_TRANSFER
 from transferbench.own.multilabel import SEPARATOR
+from transferbench.own.sample import calibrated, sample_of
 from transferbench.own.tables import JsonNumber
 from transferbench.problem import Fit, Problem
 
 SUFFIXES = (".csv", ".tsv", ".jsonl")
-#: Notes on a document: that nothing connects it with a labelled one, and that only other documents
-#: of the targets do.
+#: Notes on a document: that nothing connects it with a labelled one, that only other documents of
+#: the targets do, and that its label is that of the sample.
 GUESS, INDIRECT = "a guess: no known feature", "no feature in common with the source"
+YOURS = "your label"
 
 
 def predict(
@@ -42,84 +47,68 @@ def predict(
     unranked: Collection[str] = (),
 ) -> pd.DataFrame:
     """Return the user's table of the documents of the targets, with predictions."""
-    # After the user's columns come `predicted` or `cluster`, then `confidence`, and at the end
-    # `note`. They replace user's columns with these names. But a user's column `note` is kept, and
-    # then ours is `predicted_note` or `cluster_note`. Documents of several files, and documents of
-    # matrices, also have the columns `file` and `row`; `row` is the number in the file, from 1.
-    # `fits`: The fit of each model, by name. The first gives label and confidence. If there are
-    # several models, there are more columns: `agree` is the share of models with the labels of the
-    # first, and `predicted_MODEL` has the labels of each other model.
+    # After the user's columns come these. They replace user's columns with these names, but a
+    # user's column `note` is kept, and then ours is `predicted_note` or `cluster_note`.
+    # - predicted, or cluster: the label. A document with several labels has those whose score, cut
+    #   to 0 … 1, reaches the threshold ½, the best first, with the separator between them.
+    # - confidence: the score of the label, see `sample.calibrated`. It is 1 for a labelled
+    #   document. It and all scores are 0 if nothing connects a document with the source, see
+    #   `notes`; if the first model learns from the source alone, also if only other documents of
+    #   the targets do.
+    # - agree: the share of models with the labels of the first; predicted_MODEL: those of another.
+    # - second, score_CLASS: the class with the second best score, and the score of each class.
+    # - note: see `notes`, or that the label is the user's.
+    # Documents of several files, and documents of matrices, also have the columns `file` and `row`;
+    # `row` is the number in the file, from 1.
+    # `fits`: The fit of each model, by name. The first gives label and confidence.
     # `separator`: Text between several labels of a document; None if a document has one.
-    # The confidence is the score of the label, see `normalize_scores`. It is 1 for a labelled
-    # document. A document with several labels has those whose score, cut to 0 … 1, reaches the
-    # threshold ½, the best first. Then label and confidence are texts with the separator between
-    # the labels.
-    # A document that nothing connects with the source, see `notes`, has confidence and scores of 0.
-    # If the first model learns from the source alone, this also holds for a document that only
-    # other documents of the targets connect with the source.
-    several = problem.family == "multilabel"
-    between = separator or SEPARATOR
+    # `unranked`: Models without a confidence.
+    several, between = problem.family == "multilabel", separator or SEPARATOR
     first, *others = fits
     kind = "predicted" if fits[first].columns == "classes" else "cluster"
-    table = pd.concat([documents.table for documents in targets])
-    all_notes = notes(problem)[-len(targets) :]
-    for t in range(-len(targets), 0):
-        if (seen := problem.domains[t].seen).any():  # of a labelled sample
-            all_notes[t] = np.where(seen, "", all_notes[t])
-            for model, fit in fits.items():
-                fits = {**fits, model: _with_labels(fit, problem, t)}
     unknown = (GUESS, INDIRECT) if first in NO_TRANSFER else (GUESS,)
-    of_user = "note" in table and any(
-        value not in (GUESS, INDIRECT, "") for value in table["note"].dropna()
-    )
-    note = f"{kind}_note" if of_user else "note"
+    sure = fits[first] if several else calibrated(fits[first], sample_of(problem))
     parts = []
-    for t in range(-len(targets), 0):
-        decided = {model: _decided(fit.scores[t], several) for model, fit in fits.items()}
+    for t, note in zip(range(-len(targets), 0), notes(problem)[-len(targets) :], strict=True):
+        domain = problem.domains[t]
+        found = {
+            model: decisions(with_labels(domain, fit.scores[t]), several)
+            for model, fit in fits.items()
+        }
         labels = {
             model: [between.join(problem.classes[c] for c in row) for row in rows]
-            for model, rows in decided.items()
+            for model, rows in found.items()
         }
-        best = fits[first].scores[t]
-        scores = np.clip(best, 0, 1) if several else normalize_scores(best)
-        scores = np.where(np.isin(all_notes[t], unknown)[:, None], 0, scores)
+        scores = np.clip(with_labels(domain, sure.scores[t]), 0, 1)
+        second = np.argsort(-scores, axis=1, kind="stable")[:, 1]
+        scores[np.isin(note, unknown) & ~domain.seen] = 0
         columns: dict[str, Sequence[object]] = {kind: labels[first]}
         if several:
-            columns["confidence"] = [
-                between.join(f"{row[c]:.6g}" for c in classes)
-                for row, classes in zip(scores, decided[first], strict=True)
-            ]
+            rows = zip(scores, found[first], strict=True)
+            columns["confidence"] = [between.join(f"{S[c]:.6g}" for c in row) for S, row in rows]
         elif first not in unranked:
             columns["confidence"] = _short(scores.max(axis=1))
         if others and kind == "predicted":  # clusters of different models have nothing in common
-            first_sets = [{*classes} for classes in decided[first]]
-            same = [
-                [
-                    {*classes} == first_set
-                    for classes, first_set in zip(rows, first_sets, strict=True)
-                ]
-                for rows in decided.values()
-            ]
-            columns["agree"] = _short(np.mean(same, axis=0))
+            by_document = zip(*found.values(), strict=True)
+            columns["agree"] = _short(
+                fmean({*row} == {*rows[0]} for row in rows) for rows in by_document
+            )
         columns |= {f"{kind}_{model}": labels[model] for model in others}
         if with_scores:
+            columns |= {} if several else {"second": [problem.classes[c] for c in second]}
             named = zip(problem.classes, scores.T, strict=True)
             columns |= {f"score_{name}": _short(values) for name, values in named}
-        columns[note] = all_notes[t].tolist()
+        columns["note"] = np.where(domain.seen, YOURS, note).tolist()
         parts.append(pd.DataFrame(columns))
     predictions = pd.concat(parts, ignore_index=True)
+    table = pd.concat([documents.table for documents in targets])
+    if "note" in table and not table["note"].dropna().isin((GUESS, INDIRECT, YOURS, "")).all():
+        predictions = predictions.rename(columns={"note": f"{kind}_note"})
     table = table.drop(columns=[*predictions, "confidence"], errors="ignore")
     # Rows of a single table need no file and row.
     one_table = targets[0].kind == "texts" and table.index.get_level_values("file").nunique() == 1
     table = table.reset_index(drop=True) if one_table else _with_file_and_row(table)
     return pd.concat([table, predictions], axis=1)
-
-
-def _with_labels(fit: Fit, problem: Problem, t: int) -> Fit:
-    """Return the fit with the labels of the labelled documents of domain t as its scores there."""
-    domain, scores = problem.domains[t], [*fit.scores]
-    scores[t] = np.where(domain.seen[:, None], domain.Y, normalize_scores(scores[t]))
-    return replace(fit, scores=tuple(scores))
 
 
 def notes(problem: Problem) -> list[np.ndarray]:
@@ -173,7 +162,7 @@ def sample(targets: Sequence[Documents], count: int, label: str, seed: int = 0) 
     return rows.assign(**{label: ""})
 
 
-def _decided(scores: np.ndarray, several: bool) -> list[list[int]]:
+def decisions(scores: np.ndarray, several: bool) -> list[list[int]]:
     """Return the best class of each row, or all classes that reach the threshold, best first."""
     if not several:
         return [[c] for c in scores.argmax(axis=1).tolist()]
@@ -196,53 +185,46 @@ def write(path: Path, table: pd.DataFrame, dialect: Dialect = DEFAULT) -> None:
     # a byte order mark, and a warning says so. Characters that no encoding has become escapes.
     # `path`: The file; its suffix is one of SUFFIXES.
     suffix = path.suffix.lower()
-    dialect = DEFAULT if suffix == ".jsonl" else dialect
-    dialect = replace(dialect, delimiter="\t") if suffix == ".tsv" else dialect
-    save = _write_json if suffix == ".jsonl" else _write_csv
-    errors = "strict"
+    if suffix == ".jsonl":
+        dialect = DEFAULT
+        rows = (zip(table, row, strict=True) for row in _rows(table))
+        text = "".join(f"{_json({k: v for k, v in row if v == v})}\n" for row in rows)
+    else:
+        text = _csv_text(table, replace(dialect, delimiter="\t") if suffix == ".tsv" else dialect)
+    try:
+        text.encode(dialect.encoding)
+    except UnicodeEncodeError as error:
+        if not dialect.encoding.startswith("utf"):
+            what = f"{dialect.encoding.upper()} has no {error.object[error.start]!a}"
+            why = "so the file is in UTF-8 with a byte order mark"
+            warnings.warn(f"{path}: {what}, {why}", stacklevel=2)
+            dialect = replace(dialect, encoding="utf-8", mark=True)
     with writing(path) as temporary:
-        while True:
-            try:
-                form: Any = {"encoding": dialect.encoding, "errors": errors, "newline": ""}
-                with temporary.open("w", **form) as file:
-                    file.write("\ufeff" if dialect.mark else "")
-                    save(file, table, dialect)
-                return
-            except UnicodeEncodeError as error:
-                if dialect.encoding.startswith("utf"):
-                    errors = "backslashreplace"  # a half of a surrogate pair
-                    continue
-                what = f"{dialect.encoding.upper()} has no {error.object[error.start]!a}"
-                why = "so the file is in UTF-8 with a byte order mark"
-                warnings.warn(f"{path}: {what}, {why}", stacklevel=2)
-                dialect = replace(dialect, encoding="utf-8", mark=True)
-            except csv.Error:  # a value needs quotes
-                if dialect.quoted:
-                    raise
-                dialect = replace(dialect, quoted=True)
+        marked = "\ufeff" * dialect.mark + text
+        # Half of a surrogate pair becomes an escape.
+        temporary.write_bytes(marked.encode(dialect.encoding, "backslashreplace"))
 
 
-def _rows(table: pd.DataFrame) -> Iterator[list[Any]]:
+def _rows(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
     """Yield the values of each row; missing values are NaN."""
-    return map(list, table.itertuples(index=False, name=None))
+    yield from table.itertuples(index=False, name=None)
 
 
-def _write_json(file: TextIO, table: pd.DataFrame, dialect: Dialect) -> None:
-    for values in _rows(table):
-        row = {name: value for name, value in zip(table, values, strict=True) if value == value}
-        file.write(_json(row) + "\n")
-
-
-def _write_csv(file: TextIO, table: pd.DataFrame, dialect: Dialect) -> None:
-    """Write CSV; raise csv.Error if a value needs quotes and the dialect has none."""
+def _csv_text(table: pd.DataFrame, dialect: Dialect) -> str:
+    """Return the rows as CSV, with quotes if a value needs them or the dialect has them."""
+    text = StringIO()
     form: Any = {"delimiter": dialect.delimiter, "lineterminator": dialect.line_end}
     if not dialect.quoted:
         form |= {"quoting": csv.QUOTE_NONE, "quotechar": None}
-    writer = csv.writer(file, **form)
-    writer.writerow([*table])
-    writer.writerows(
-        [_cell(value) if value == value else "" for value in row] for row in _rows(table)
-    )
+    writer = csv.writer(text, **form)
+    try:
+        writer.writerow([*table])
+        writer.writerows([_cell(v) if v == v else "" for v in row] for row in _rows(table))
+    except csv.Error:  # a value needs quotes
+        if dialect.quoted:
+            raise
+        return _csv_text(table, replace(dialect, quoted=True))
+    return text.getvalue()
 
 
 def _cell(value: object) -> object:

@@ -17,17 +17,23 @@ from math import sqrt
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
 
 from transferbench.core.documents import label_folds
 from transferbench.data.problems import weighted
 from transferbench.errors import UserError
-from transferbench.measures import correct
+from transferbench.measures import correct, normalize_scores
 from transferbench.problem import Domain, Fit, Problem, Truth
 
 #: A labelled document of a target counts in training as so many of a source.
 LABEL_WEIGHT = 10.0
 #: Largest weight of a label; its inverse is the least.
 MAX_WEIGHT = 1e6
+#: τ of `calibrated`: standard deviation of log a. Few labels leave a near 1.
+EXPONENT_DEVIATION = 0.7
+#: Least confidence whose logarithm is taken.
+LEAST = 1e-6
 #: Bootstrap samples that estimate the optimism of a choice.
 RESAMPLES = 1000
 #: A model is significantly better if it is so many standard errors ahead.
@@ -107,6 +113,36 @@ def held_out(fit: Fit) -> Fit:
     return replace(fit, scores=fit.held_out) if fit.held_out else fit
 
 
+def calibrated(fit: Fit, sample: Truth | None) -> Fit:
+    """Return the fit with confidences as scores; a labelled sample calibrates them."""
+    # Let p be the scores that `normalize_scores` returns, and i the documents of the sample, whose
+    # scores are held out. The confidence is softmax(a log p), and a minimises
+    #     −Σ_i log softmax(a log p_i)_y(i) + (log a)² / 2τ².
+    # No decision changes. Without held-out scores it is p, which only ranks documents.
+    plain = [tuple(map(normalize_scores, of)) for of in (fit.scores, fit.held_out)]
+    if not is_calibrated(fit, sample):
+        return replace(fit, scores=plain[0], held_out=plain[1])
+    assert sample is not None
+    logs = [[np.log(np.maximum(P, LEAST)) for P in of] for of in plain]
+    L, Y = (
+        np.concatenate([part[rows] for part, rows in zip(of, sample.scored, strict=True)])
+        for of in (logs[1], sample.Y)
+    )
+
+    def loss(log_a: float) -> float:
+        fitted = np.vdot(Y, log_softmax(np.exp(log_a) * L, axis=1))
+        return float(log_a**2 / (2 * EXPONENT_DEVIATION**2) - fitted)
+
+    a = np.exp(minimize_scalar(loss, bounds=(-3, 3), method="bounded").x)
+    scores, held = (tuple(softmax(a * part, axis=1) for part in of) for of in logs)
+    return replace(fit, scores=scores, held_out=held)
+
+
+def is_calibrated(fit: Fit, sample: Truth | None) -> bool:
+    """Return True if a labelled sample calibrates the confidences of a fit."""
+    return bool(sample is not None and fit.held_out and fit.columns == "classes")
+
+
 @dataclass(frozen=True)
 class SampleResult:
     """The models' results on a labelled sample, and the optimism of choosing one by it."""
@@ -128,16 +164,10 @@ def judge(fits: Mapping[str, Fit], sample: Truth, preferred: str = "") -> Sample
     """Judge models on documents of the sample that are held out, and choose one."""
     # `preferred`: The model that is chosen unless another is significantly better. Without it, the
     # model that is right most often is chosen. If several are equally good, the first is chosen.
-    return _judge(
-        {n: np.concatenate([*correct(held_out(fit), sample).values()]) for n, fit in fits.items()},
-        preferred,
-    )
-
-
-def _judge(by_model: Mapping[str, np.ndarray], preferred: str = "") -> SampleResult:
-    """Judge models by the documents of the sample (m,) on which each is right."""
-    names = [*by_model]
-    right = np.array([*by_model.values()], float)  # (models, m)
+    names = [*fits]
+    right = np.array(
+        [np.concatenate([*correct(held_out(fit), sample).values()]) for fit in fits.values()], float
+    )  # (models, m)
     m = right.shape[1]
     first = names.index(preferred) if preferred in names else None
     best = int(_chosen(right, np.ones((m, 1)), first)[0])

@@ -24,13 +24,13 @@ from transferbench.own.compare import Comparison
 from transferbench.own.dialect import Dialect
 from transferbench.own.documents import Documents, Labels, ReadOptions, find_domains
 from transferbench.own.evidence import MAX_EVIDENCE, NO_CONFIDENCE, PART
-from transferbench.own.fits import FitPlan, fit_plan, model_problem, plan_fits
+from transferbench.own.fits import FitPlan, choose_family, fit_plan, model_problem
 from transferbench.own.problem import load
 from transferbench.own.sample import LABEL_WEIGHT, random_rows, sample_of, take, with_sample
 from transferbench.own.separation import Separation, separations
 from transferbench.own.vectors import Features
 from transferbench.parameters import Params
-from transferbench.problem import Family, Problem, Truth
+from transferbench.problem import Problem, Truth
 from transferbench.settings import Settings
 from transferbench.settings import load as load_settings
 
@@ -57,6 +57,8 @@ class Session:
     features: Features = "words"
     #: Folder that keeps fits for the next command; None to keep none.
     folder: Folder | None = None
+    #: Name of the column of the texts in the targets.
+    text: str = "text"
     #: The whole problem, if `problem` is a random part of it, see `part`.
     whole: Problem | None = None
     #: Rows of the user's documents in each domain of such a part; empty if all documents are in the
@@ -68,12 +70,8 @@ class Session:
         cls,
         sources: Sequence[str],
         targets: Sequence[str],
+        plans: Sequence[FitPlan],
         *,
-        names: Sequence[str],
-        family: Family,
-        params: Mapping[str, Mapping[str, object]],
-        repeats: int = 1,
-        seed: int = 0,
         labels: Labels = "any",
         label_file: Path | None = None,
         label_weight: float = LABEL_WEIGHT,
@@ -83,18 +81,16 @@ class Session:
         using: Settings | None = None,
     ) -> Self:
         """Make a session with a problem that is made of files."""
-        # The arguments are checked before the files are read, because large files take long.
         # `labels`: Labels that targets must have. With a labelled sample, only its labels are read.
         # `label_weight`: Number of documents of a source as which a labelled document of the sample
         # counts in training.
-        # `options`, `read_options`, `clusters`, `using`: The settings also name the folder that
-        # keeps fits.
-        if label_file and (family != "transfer" or not sources):
+        # `using`: Settings that also name the folder that keeps fits.
+        family = choose_family([p.model for p in plans], bool(sources), read_options.separator)
+        if label_file and family != "transfer":
             raise UserError(
                 "--labels has one label for each document, for a source and a target; expected no "
                 "--labels for several labels or without a source."
             )
-        plans = plan_fits(family, names, params, repeats=repeats, seed=seed)
         loaded = load(
             find_domains(sources), find_domains(targets), family=family,
             labels="none" if label_file else labels, options=options, read_options=read_options,
@@ -104,10 +100,9 @@ class Session:
         if label_file:
             problem = with_sample(problem, loaded.truth, label_weight)
         used = using or load_settings()
-        folder = open_folder(used.data, used.max_artefacts)
         return cls(
             problem, plans, loaded.truth, loaded.sources, loaded.targets, loaded.options,
-            loaded.features, folder,
+            loaded.features, open_folder(used.data, used.max_artefacts), read_options.text,
         )  # fmt: skip
 
     @property
@@ -140,15 +135,17 @@ class Session:
             folder=self.folder, whole=self.whole,
         )  # fmt: skip
 
-    def fit_whole(self, compared: Comparison, names: Collection[str]) -> Comparison:
+    def fit_whole(self, compared: Comparison, names: Sequence[str]) -> Comparison:
         """Return a comparison of `part` with models that are fitted on all documents."""
+        # The confidences of the first one are calibrated, for which its labels are held out.
         if compared.problem is self.problem:
             return compared
         fit = partial(
-            fit_plan, self.problem, memory={}, separations=self._separations(), crossed=False,
+            fit_plan, self.problem, memory={}, separations=self._separations(),
             embedded=self.features == "both", folder=self.folder,
         )  # fmt: skip
-        fitted = {plan.model: fit(plan) for plan in self.plans if plan.model in names}
+        plans = [plan for plan in self.plans if plan.model in names]
+        fitted = {plan.model: fit(plan, crossed=plan.model == names[0]) for plan in plans}
         return replace(compared, problem=self.problem, models={**compared.models, **fitted})
 
     def describe(self, domain: int, row: int) -> tuple[str, str]:
@@ -183,13 +180,22 @@ class Session:
         # Without a truth, models are scored on labelled documents of targets that are held out.
         return comparing.results_table(compared, self.truth or sample_of(self.problem))
 
+    def _with_texts(self) -> list[Documents]:
+        """Return the targets, each text in a column also if it is a key of an object of JSON."""
+        name = self.text.strip().casefold()
+        return [
+            file if file.kind != "texts" or name in {head.strip().casefold() for head in file.table}
+            else replace(file, table=file.table.assign(**{self.text: [*file.content]}))
+            for file in self.targets
+        ]  # fmt: skip
+
     def write_sample(self, path: Path, count: int, label: str, seed: int = 0) -> int:
         """Write random documents of the targets to label, and return their number."""
         # `path`: It has semicolons if the target has them. It has a byte order mark, by which
         # spreadsheets recognise UTF-8.
         from transferbench.own import predictions  # loads pandas
 
-        sample = predictions.sample(self.targets, count, label, seed)
+        sample = predictions.sample(self._with_texts(), count, label, seed)
         semicolons = self.targets[0].dialect.delimiter == ";"
         dialect = Dialect(mark=True, delimiter=";" if semicolons else ",")
         predictions.write(path, sample, dialect)
@@ -209,9 +215,10 @@ class Session:
         from transferbench.own import predictions
 
         fits = {name: compared.models[name].fits[0] for name in names}
+        targets = self.targets if path.suffix.lower() == ".jsonl" else self._with_texts()
         seen = model_problem(compared.problem, next(iter(names)), self.features == "both")
         table = predictions.predict(
-            seen, fits, self.targets, separator=separator, with_scores=with_scores,
+            seen, fits, targets, separator=separator, with_scores=with_scores,
             unranked=NO_CONFIDENCE,
         )  # fmt: skip
         predictions.write(path, table, self.targets[0].dialect)
