@@ -255,7 +255,8 @@ def _share_doubts(
         remedy = "; check the order of the shares"
         if min(prior) < 1 and abs(total - 1) > 0.01:
             yield f"prior: the class shares sum to {total:g}, and are divided by it", False
-        for k in np.flatnonzero(_by_chance(sample, expected) < CHANCE)[:1]:
+        k = _by_chance(sample, expected).argmin()
+        if _by_chance(sample, expected)[k] < CHANCE:
             text = f"{100 * expected[k]:.0f} % of the documents are given as {names[k]}, but "
             text += f"{sample[k]:.0f} of {sample.sum():.0f} labelled ones are; check the prior"
             yield text, False

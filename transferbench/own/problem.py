@@ -100,16 +100,10 @@ def load(
         classes = _names(labelled, "") if family == "transfer" else ()
         unlabelled = with_labels(unlabelled, label_file, read_options, classes)
     documents = [*labelled, *unlabelled]
-    vectors = [user_path(name) for name in read_options.vectors]
     used = used_options(documents, options)
-    features = choose_features(read_options.features, vectors, documents[0].kind)
-    dense = None
-    if vectors:
-        dense = read_vectors(vectors, documents)
-    elif features != "words":
-        dense = embeddings([*_texts(documents, used["html"])], using or settings.load())
+    features, dense = _dense_view(documents, read_options, used, using)
     if features == "embeddings":
-        used = {} if vectors else {"html": used["html"]}
+        used = {} if read_options.vectors else {"html": used["html"]}
     separator = usual if read_options.separator is None else read_options.separator
     built = documents_problem(
         labelled, unlabelled, used, name=name, clusters=clusters,
@@ -117,6 +111,22 @@ def load(
         dense=dense, words=features != "embeddings",
     )  # fmt: skip
     return Loaded(*built, labelled, unlabelled, used, features)
+
+
+def _dense_view(
+    files: Sequence[Documents],
+    read_options: ReadOptions,
+    used: dict[str, Any],
+    using: Settings | None,
+) -> tuple[Features, np.ndarray | None]:
+    """Return what models see of documents, and vectors (n, d), or None if they see only words."""
+    paths = [user_path(name) for name in read_options.vectors]
+    features = choose_features(read_options.features, paths, files[0].kind)
+    if paths:
+        return features, read_vectors(paths, files)
+    if features == "words":
+        return features, None
+    return features, embeddings([*_texts(files, used["html"])], using or settings.load())
 
 
 def documents_problem(
@@ -254,19 +264,17 @@ def _classes(files: Sequence[Documents], separator: str | None) -> list[str]:
 
 def _names(files: Sequence[Documents], separator: str | None) -> set[str]:
     """Return the labels of the documents."""
-    labels = {label for file in files for label in file.labels}
-    return {name for label in labels for name in split_labels(label, separator)}
+    return {name for name, _ in _label_counts(files, separator)}
 
 
 def _label_counts(files: Sequence[Documents], separator: str | None) -> Counter[tuple[str, str]]:
     """Return the numbers of documents by label and file."""
-    counts = Counter[tuple[str, str]]()
-    for file in files:
-        paths = file.table.index.get_level_values("file")
-        for (label, path), n in Counter(zip(file.labels, paths, strict=True)).items():
-            for name in split_labels(label, separator):
-                counts[name, path] += n
-    return counts
+    return Counter(
+        (name, path)
+        for file in files
+        for label, path in zip(file.labels, file.table.index.get_level_values("file"), strict=True)
+        for name in split_labels(label, separator)
+    )
 
 
 def _indicator(file: Documents, classes: Sequence[str], separator: str | None) -> np.ndarray:

@@ -27,6 +27,7 @@ the options min_df (1), weighting and unit_length. Several labels of a document 
 Several views of the same documents are in a folder, see `multilabel/own`: own:path=FOLDER.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -161,24 +162,24 @@ def read_yaml(path: Path) -> tuple[Keys, list[DomainFiles], list[DomainFiles]]:
             check_files([file])
     keys = Keys(**values, options=options)
     required = ["tasks"] if keys.family == "clustering" else ["source", "targets"]
-    domains: dict[str, list[DomainFiles]] = {}
     for key in ("source", "targets", "tasks"):
-        names = getattr(keys, key)
-        if bool(names) != (key in required):
+        if bool(getattr(keys, key)) != (key in required):
             verb = "needs" if key in required else "has no"
             raise lines.error((key,), f"a task of {keys.family} {verb} {key}.")
-        domains[key] = []
-        for i, name in enumerate(names):
+
+    def found(key: str) -> Iterator[DomainFiles]:
+        for i, name in enumerate(getattr(keys, key)):
             with lines.at(key, i):
                 files = name if isinstance(name, str) else ",".join(name)
                 domain = documents.find_files(files, path.parent)
                 check_files(domain.files)
-                domains[key].append(domain)
-    targets = domains["targets"] or domains["tasks"]
+                yield domain
+
+    sources, targets = [*found("source")], [*found("targets"), *found("tasks")]
     function = feature_function(documents.file_kind(targets[0].files[0]))
     for name, value in options.items():
         with lines.at("options", name):
             if name in types:
                 raise UserError(f"{name} is a key of the task; write it beside options, not below.")
             resolve(function, {str(name): value}, "the documents")
-    return keys, domains["source"], targets
+    return keys, sources, targets
