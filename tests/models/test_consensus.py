@@ -164,6 +164,19 @@ def test_further_views_add_members_and_a_signed_view_is_enough():
     assert np.mean(transferbench.fit("consensus", signed).scores[1].argmax(axis=1) == y) > 0.8
 
 
+def test_words_do_not_outvote_a_dense_view():
+    problem, y = mixture(0.5, n=200)
+    rng = np.random.default_rng(1)
+    words = np.arange(200), rng.permutation(200)  # those of the target say nothing of its classes
+    centres = rng.normal(size=(2, 8))
+    domains = [
+        replace(domain, views=(domain.X[rows], centres[y] + 0.3 * rng.normal(size=(200, 8))))
+        for domain, rows in zip(problem.domains, words, strict=True)
+    ]
+    fit = transferbench.fit("consensus", replace(problem, domains=tuple(domains)))
+    assert np.mean(fit.scores[1].argmax(axis=1) == y) > 0.9
+
+
 def test_a_sample_has_all_labelled_documents_of_a_target():
     problem, y = mixture(0.3, n=120)
     rows = np.arange(0, 120, 10)

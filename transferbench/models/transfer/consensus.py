@@ -28,6 +28,12 @@ TSVM is trained on each view, and z_m(c, p) is the mean over these TSVM of their
 members on the first view. In the second sum, graph only and TSVM of each further view are further
 members. If the first view has negative entries, DTL and CoCC are left out.
 
+If the last of several views is dense, as sentence embeddings are, all views stand side by side as
+one (`core.documents.joined`). The SVM and the members graph only and TSVM are fitted to it; only in
+the first problem TSVM is still trained on each view. Otherwise members on the words of short texts
+may agree on a wrong division and outvote the embeddings. In the second sum, a member also loses its
+vote if its w_m is below `LEAST_VOTE` of the largest.
+
 If a target has labelled documents, the members are logistic regression, graph only and TSVM on each
 view. Another member is logistic regression on the labelled documents of the target alone, see
 `labelled_members`. The other members train on the labelled documents of sources and target, with
@@ -50,6 +56,7 @@ import numpy as np
 from scipy.special import expit, logit, ndtri, owens_t, softmax
 
 from transferbench.core.documents import (
+    joined,
     label_folds,
     score_targets,
     seen_rows,
@@ -69,6 +76,8 @@ STEPS = np.linspace(-2.4, 2.4, 9)
 LEAST_SHARE = 0.02
 #: Least share that TSVM is given, and least weight.
 LEAST = 1e-9
+#: Least vote of a member, as a part of the largest, if there is a dense view.
+LEAST_VOTE = 0.8
 #: Values of z among which `agreement` looks.
 Z = np.linspace(-0.5, 3.0, 351)
 #: The schedule of TSVM on further views: three C*, which decide as well as eight, in less than half
@@ -139,7 +148,7 @@ def fit(
             return P
         if prior == "agreed" and (areas[-1] < alike or len(target.seen) < FEW):
             diagnostics["alike"] += 1
-            return svm.fit(single).scores[-1]
+            return svm.fit(by_member(single)[0]).scores[-1]
         if prior == "agreed":
             agreed.append(agreed_shares(part, strength, width, seed))
             given = agreed[-1].shares
@@ -166,28 +175,40 @@ def by_view(problem: Problem) -> list[Problem]:
     return [with_view(problem, view, signed=v > 0) for v, view in enumerate(views)]
 
 
+def has_dense_view(problem: Problem) -> bool:
+    """Return True if the last of several views is dense."""
+    views = problem.domains[0].views
+    return len(views) > 1 and isinstance(views[-1], np.ndarray)
+
+
+def by_member(problem: Problem) -> list[Problem]:
+    """Return the problems of one view that graph only and TSVM are fitted to without labels."""
+    return [joined(problem)] if has_dense_view(problem) else by_view(problem)
+
+
 def members(problem: Problem, seed: int) -> list[np.ndarray]:
     """Return q (n, c) of graph only and DTL for the last domain; they need no shares."""
     # q of graph only on each further view follows.
-    first, *further = by_view(problem)
+    first, *further = by_member(problem)
     fits = [graph_only.fit(first)]
-    if not first.domains[0].signed:
-        fits.append(dtl.fit(first, seed=seed))
+    if not problem.domains[0].signed:
+        fits.append(dtl.fit(problem, seed=seed))
     fits += map(graph_only.fit, further)
     return [normal_ranks(fit.scores[-1]) for fit in fits]
 
 
 def decide(problem: Problem, members: Sequence[np.ndarray], shares: np.ndarray) -> np.ndarray:
     """Return the scores (n, c) of the last domain at shares (c,); see `members`."""
-    fits = fit_tsvm(problem, shares)
-    total = weighted_sum([*members, *(normal_ranks(fit.scores[-1]) for fit in fits)], shares)
+    fits = fit_tsvm(by_member(problem), shares)
+    ranks = [*members, *(normal_ranks(fit.scores[-1]) for fit in fits)]
+    total = weighted_sum(ranks, shares, LEAST_VOTE if has_dense_view(problem) else 0.0)
     return np.asarray(total + count_offsets(total, shares))
 
 
-def fit_tsvm(problem: Problem, shares: np.ndarray) -> list[Fit]:
+def fit_tsvm(views: Sequence[Problem], shares: np.ndarray) -> list[Fit]:
     """Return the fit of TSVM on each view at shares (c,)."""
     prior = tuple(np.maximum(shares, LEAST).tolist())
-    first, *further = by_view(problem)
+    first, *further = views
     fits = (
         tsvm.fit(view, prior=prior, start=FURTHER_START, factor=FURTHER_FACTOR) for view in further
     )
@@ -209,7 +230,7 @@ def labelled_members(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     shares = (counts + SOURCE_COUNT * of_sources) / (counts.sum() + SOURCE_COUNT)
     views = by_view(problem)
     fits = [fit(view) for fit in (lr.fit, graph_only.fit) for view in views]
-    fits += fit_tsvm(problem, shares)
+    fits += fit_tsvm(views, shares)
     Z = np.zeros((1 + len(fits), *target.Y.shape))
     if np.count_nonzero(counts) > 1:
         fits.append(lr.fit(replace(views[0], domains=views[0].domains[-1:])))
@@ -254,15 +275,19 @@ def normal_ranks(scores: np.ndarray) -> np.ndarray:
     return np.asarray(ndtri((ranks - 0.5) / len(S)))
 
 
-def weighted_sum(members: Sequence[np.ndarray], shares: np.ndarray) -> np.ndarray:
+def weighted_sum(
+    members: Sequence[np.ndarray], shares: np.ndarray, least_vote: float
+) -> np.ndarray:
     """Return Σ_m w_m q_m (n, c) of the members' ranks q_m (n, c); the largest weight is 1."""
+    # Weights below `least_vote` count as 0.
     n, c = members[0].shape
     weights = np.full(len(members), LEAST)
     for k in [1] if c == 2 else range(c):
         count = int(np.clip(np.rint(shares[k] * n), 1, max(n - 1, 1)))
         for (i, first), (j, second) in combinations(enumerate(members), 2):
             weights[[i, j]] += max(agreement(first[:, k], second[:, k], count), 0)
-    return np.asarray(np.tensordot(weights / weights.max(), members, axes=1))
+    weights /= weights.max()
+    return np.asarray(np.tensordot(np.where(weights < least_vote, 0.0, weights), members, axes=1))
 
 
 def agreement(first: np.ndarray, second: np.ndarray, count: int) -> float:
@@ -291,7 +316,7 @@ class Agreed:
 def agreed_shares(problem: Problem, strength: float, width: float, seed: int) -> Agreed:
     """Return the shares of the classes in the last domain, with measures of their certainty."""
     c, n = len(problem.classes), len(problem.domains[-1].seen)
-    fits = [graph_only.fit(problem)]
+    fits = [graph_only.fit(by_member(problem)[0])]
     if not problem.domains[-1].signed:
         fits += dtl.fit(problem, seed=seed), cocc.fit(problem)
     member_ranks = [normal_ranks(fit.scores[-1]) for fit in fits]
