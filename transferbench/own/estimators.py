@@ -14,6 +14,7 @@ in `sample_domain` is a domain. Domains from 0 on are sources, and negative ones
 
 import warnings
 from collections.abc import Iterator, Mapping
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -32,10 +33,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from transferbench import api, settings
-from transferbench.core.documents import seen_weights
 from transferbench.core.logistic import logistic_regression
 from transferbench.data import sentences
-from transferbench.errors import Doubt
 from transferbench.measures import THRESHOLD, ensure_one_label, normalize_scores
 from transferbench.own.advice import Choice, choose_by_sample
 from transferbench.own.doubts import data_doubts, fit_doubts
@@ -125,18 +124,21 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _problem(
         self, family: Family, X: sp.csr_array, domain: np.ndarray, fitted: np.ndarray,
-        Y: np.ndarray, seen: np.ndarray, weights: np.ndarray | None = None,
+        Y: np.ndarray, seen: np.ndarray, weights: np.ndarray,
     ) -> Problem:  # fmt: skip
         """Return the problem with the fitted documents (n,), in the order of `by_domain`."""
+        plain = (weights[seen] == 1).all()
         domains = tuple(
             Domain(
                 str(d), (X[rows],), Y[rows], seen[rows],
-                label_weights=None if weights is None else weights[rows],
+                label_weights=None if plain else weights[rows],
             )
             for d, rows in by_domain(domain, fitted)
         )  # fmt: skip
-        classes = tuple(map(str, range(Y.shape[1])))
-        return Problem(type(self).__name__, family, classes, domains)
+        names = [*map(str, getattr(self, "classes_", ()))]
+        if len({*names}) < Y.shape[1]:  # clusters, or columns of a DataFrame with equal names
+            names = [*map(str, range(Y.shape[1]))]
+        return Problem(type(self).__name__, family, tuple(names), domains)
 
     def _seed(self) -> int:
         state = self.random_state
@@ -178,6 +180,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
 
     classes_: np.ndarray
     doubts_: list[str]
+    chosen_: str | None
     expected_accuracy_: tuple[float, float, float] | None
     label_distributions_: np.ndarray
     strength_: str
@@ -256,7 +259,8 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         if self._family == "transfer" and unlabelled.any():  # they are one more target
             domain = np.where(unlabelled, domain.min(initial=MASKED) - 1, domain)
 
-        self.strength_, self.doubts_, self.expected_accuracy_ = "none", [], None
+        self.strength_, self.doubts_ = "none", []
+        self.expected_accuracy_ = self.chosen_ = None
         confidence = Y.copy()
         if trained[fitted].all():
             warnings.warn(
@@ -266,9 +270,13 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
                 stacklevel=2,
             )
         else:
-            parts = (X, domain, fitted, Y, trained)
-            equal = (weights[trained] == 1).all()
-            fit = self._fit_problem(self._problem(self._family, *parts, None if equal else weights))
+            if self._family == "multilabel" and np.ptp(weights[trained]):
+                raise ValueError(
+                    f"sample_weight: {self.model} cannot weigh labels; expected one weight for all "
+                    "of them, or 0 to leave some out"
+                )
+            problem = self._problem(self._family, X, domain, fitted, Y, trained, weights)
+            fit = self._fit_problem(problem)
             for (_, rows), scores in zip(by_domain(domain, fitted), fit.scores, strict=True):
                 confidence[rows] = np.where(trained[rows, None], Y[rows], self._confidence(scores))
             empty = fitted & ~trained & (np.diff(X.indptr) == 0)
@@ -378,7 +386,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         if (without := np.flatnonzero(drawn & ~labelled)).size:
             raise ValueError(
                 f"label_sample: {without.size} of its documents have no label of the sources, "
-                f"first {y[without[0]]!r} in row {without[0]}; correct them, or leave them out of "
+                f"first {y[without].tolist()[0]!r} in row {without[0]}; correct them, or leave them out of "
                 "label_sample"
             )
         for number, rows in by_domain(domain, domain < 0):
@@ -393,7 +401,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         """Fit the model; set and warn of what `compare` says about its decisions."""
         name, given = self._plan(self._family)
         seed, sample = self._seed(), sample_of(problem)
-        choice, doubts = Choice(None, ()), tuple[Doubt, ...]()
+        choice = Choice(None, ())
         if name == RECOMMENDED:  # a sample may choose the reference instead
             names = model_names("transfer", (REFERENCE["transfer"],)) if sample else [name]
             plans = plan_fits("transfer", names, {name: given}, seed=seed)
@@ -403,26 +411,19 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
             if not model.fits:
                 raise ValueError(f"{name}: {model.doubts[0]}")
         else:
-
-            def fit_one(problem: Problem) -> Fit:
-                return fit_in_tasks(problem, lambda part: api.fit(name, part, seed=seed, **given))
-
-            fit = cross_fit(problem, fit_one)
+            fit_one = partial(api.fit, name, seed=seed, **given)
+            fit = cross_fit(problem, partial(fit_in_tasks, fit=fit_one))
             if fit.columns == "clusters":
                 raise ValueError(f"{name} finds clusters, not classes; choose another model")
-            params = api.resolve(name, self._family, given)
+            params, doubts = api.resolve(name, self._family, given), tuple(data_doubts(problem))
             of_fit = tuple(fit_doubts(name, problem, params, fit))
-            model, doubts = (
-                ComparedModel(name, params, (fit,), 0.0, of_fit),
-                (*data_doubts(problem),),
-            )
+            model = ComparedModel(name, params, (fit,), 0.0, of_fit)
             if sample:
                 choice = choose_by_sample(problem, {name: model}, sample)
         self.chosen_ = model.model
         self.strength_, self.expected_accuracy_ = choice.strength, choice.accuracy
-        doubts = (*doubts, *model.doubts)
-        self.doubts_ = [*map(str, doubts)]
-        for doubt in doubts:
+        self.doubts_ = [*map(str, (*doubts, *model.doubts))]
+        for doubt in (*doubts, *model.doubts):
             if doubt.worthless:
                 warnings.warn(f"the labels are worthless: {doubt}", stacklevel=3)
         if choice.strength == "weak":
@@ -473,16 +474,21 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
             self._remember(X, rows, self.label_distributions_[rows], np.ones(len(rows)))
 
     def _confidence(self, scores: np.ndarray) -> np.ndarray:
-        return normalize_scores(scores)
+        return normalize_scores(scores) if self._single else np.clip(scores, 0, 1)
 
     def _least_confidence(self, confidence: np.ndarray) -> np.ndarray:
         """Return the least confidences (n, c) with the decisions of `confidence` (n, c)."""
+        if not self._single:
+            return np.where(confidence >= THRESHOLD, THRESHOLD, np.nextafter(THRESHOLD, 0))
         n, c = confidence.shape
         least = np.full((n, c), 1 / c)
         least[np.arange(n), confidence.argmax(axis=1)] = np.nextafter(1 / c, 1)
         return least
 
     def _decide(self, confidence: np.ndarray) -> np.ndarray:
+        """Return the classes (n,), or labels (n, c) 0/1."""
+        if not self._single:
+            return (confidence >= THRESHOLD).astype(np.int64)
         return np.asarray(self.classes_[confidence.argmax(axis=1)])
 
 
@@ -528,8 +534,8 @@ class TransferClassifier(TransductiveClassifier):
         interval; None without a sample. A model other than consensus is fitted five more times for
         it.
     chosen_
-        Name of the fitted model. With a sample and the model consensus, it is `lr` if `lr` is right
-        on significantly more held-out documents.
+        Name of the fitted model, None if none was fitted. With a sample and the model consensus, it
+        is `lr` if `lr` is right on significantly more held-out documents.
     """
 
     _family = "transfer"
@@ -607,29 +613,6 @@ class MultiLabelClassifier(TransductiveClassifier):
         self.classes_ = np.arange(y.shape[1]) if names is None else np.asarray(names)
         return np.where(labelled[:, None], y, 0).astype(np.float64), labelled
 
-    def _fit_problem(self, problem: Problem) -> Fit:
-        weights = seen_weights(problem)
-        if weights is not None and np.ptp(weights):
-            raise ValueError(
-                f"sample_weight: {self.model} cannot weigh labels; expected one weight for all of "
-                "them, or 0 to leave some out"
-            )
-        return super()._fit_problem(problem)
-
-    def _confidence(self, scores: np.ndarray) -> np.ndarray:
-        return super()._confidence(scores) if self._single else np.clip(scores, 0, 1)
-
-    def _least_confidence(self, confidence: np.ndarray) -> np.ndarray:
-        if self._single:
-            return super()._least_confidence(confidence)
-        return np.where(confidence >= THRESHOLD, THRESHOLD, np.nextafter(THRESHOLD, 0))
-
-    def _decide(self, confidence: np.ndarray) -> np.ndarray:
-        """Return labels (n, c) 0/1, or classes (n,) if `fit` got classes."""
-        return (
-            super()._decide(confidence) if self._single else (confidence >= THRESHOLD).astype(int)
-        )
-
 
 class MultiTaskClusterer(ClusterMixin, ModelEstimator):  # type: ignore[misc]
     """A clustering model as a clusterer of the documents of several tasks.
@@ -685,7 +668,7 @@ class MultiTaskClusterer(ClusterMixin, ModelEstimator):  # type: ignore[misc]
         if not 1 <= self.n_clusters <= n:
             raise ValueError(f"expected n_clusters of 1 to {n} (n_samples), got {self.n_clusters}")
         Y = np.zeros((n, self.n_clusters))
-        problem = self._problem("clustering", X, domain, everything, Y, ~everything)
+        problem = self._problem("clustering", X, domain, everything, Y, ~everything, np.ones(n))
         model, params = self._plan("clustering")
         fit = api.fit(model, problem, seed=self._seed(), **params)
         self.labels_ = np.zeros(n, np.int64)
