@@ -721,15 +721,15 @@ def test_a_sample_is_given_or_a_mask_and_the_split_scores_none_of_it():
     partly = np.where((domain < 0) & ~known, -1, y)
     ((_, rows),) = TransductiveSplit().split(X, y, domain, label_sample=known)
     assert rows.tolist() == np.flatnonzero((domain < 0) & ~known).tolist()
-    with pytest.raises(ValueError, match="'given' leaves no label to score; expected a mask"):
+    with pytest.raises(ValueError, match="label_sample='given': expected a mask"):
         next(TransductiveSplit().split(X, partly, domain, label_sample="given"))
     with config_context(enable_metadata_routing=True):
         grid = GridSearchCV(TransferClassifier("lr"), {"C": [1.0]}, cv=TransductiveSplit())
-        with pytest.raises(ValueError, match="leaves no label to score"):
+        with pytest.raises(ValueError, match="a split needs other labels to score"):
             grid.fit(X, partly, sample_domain=domain, label_sample="given")
     for labels, sample, message in (
         (y, "given", "every document of domain -2"),
-        (partly, "all", "label_sample='all': expected 'given' or a mask"),
+        (partly, "all", "label_sample='all': expected a mask.* or in `fit` 'given'"),
         (
             partly,
             domain < 0,

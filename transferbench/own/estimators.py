@@ -36,7 +36,7 @@ from transferbench import api, settings
 from transferbench.core.logistic import logistic_regression
 from transferbench.data import sentences
 from transferbench.measures import THRESHOLD, ensure_one_label, normalize_scores
-from transferbench.own.advice import Choice, choose_by_sample
+from transferbench.own.advice import Choice, choose, choose_by_sample
 from transferbench.own.doubts import data_doubts, fit_doubts
 from transferbench.own.evidence import RECOMMENDED, REFERENCE
 from transferbench.own.fits import ComparedModel, model_names, plan_fits
@@ -179,12 +179,8 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
     __metadata_request__score: ClassVar = __metadata_request__predict | {"sample_weight": True}
 
     classes_: np.ndarray
-    doubts_: list[str]
     chosen_: str | None
     expected_accuracy_: tuple[float, float, float] | None
-    label_distributions_: np.ndarray
-    strength_: str
-    transduction_: np.ndarray
 
     def fit(
         self,
@@ -259,7 +255,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         if self._family == "transfer" and unlabelled.any():  # they are one more target
             domain = np.where(unlabelled, domain.min(initial=MASKED) - 1, domain)
 
-        self.strength_, self.doubts_ = "none", []
+        self.strength_, self.doubts_ = "none", list[str]()
         self.expected_accuracy_ = self.chosen_ = None
         confidence = Y.copy()
         if trained[fitted].all():
@@ -386,8 +382,8 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         if (without := np.flatnonzero(drawn & ~labelled)).size:
             raise ValueError(
                 f"label_sample: {without.size} of its documents have no label of the sources, "
-                f"first {y[without].tolist()[0]!r} in row {without[0]}; correct them, or leave them out of "
-                "label_sample"
+                f"first {y[without].tolist()[0]!r} in row {without[0]}; correct them, or leave "
+                "them out of label_sample"
             )
         for number, rows in by_domain(domain, domain < 0):
             if drawn[rows].all():
@@ -402,8 +398,8 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         name, given = self._plan(self._family)
         seed, sample = self._seed(), sample_of(problem)
         choice = Choice(None, ())
-        if name == RECOMMENDED:  # a sample may choose the reference instead
-            names = model_names("transfer", (REFERENCE["transfer"],)) if sample else [name]
+        if name == RECOMMENDED and sample:  # the sample may choose the reference instead
+            names = model_names("transfer", (REFERENCE["transfer"],))
             plans = plan_fits("transfer", names, {name: given}, seed=seed)
             compared = Session(problem, plans).compare(untrained=False)
             choice, doubts = compared.choice, compared.doubts
@@ -420,13 +416,16 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
             model = ComparedModel(name, params, (fit,), 0.0, of_fit)
             if sample:
                 choice = choose_by_sample(problem, {name: model}, sample)
-        self.chosen_ = model.model
-        self.strength_, self.expected_accuracy_ = choice.strength, choice.accuracy
-        self.doubts_ = [*map(str, (*doubts, *model.doubts))]
-        for doubt in (*doubts, *model.doubts):
-            if doubt.worthless:
-                warnings.warn(f"the labels are worthless: {doubt}", stacklevel=3)
-        if choice.strength == "weak":
+            elif name == RECOMMENDED:
+                choice = choose(problem, model)
+        doubts = (*doubts, *model.doubts)
+        worthless = [doubt for doubt in doubts if doubt.worthless]
+        self.chosen_, self.doubts_ = model.model, [*map(str, doubts)]
+        self.strength_ = "none" if worthless else choice.strength
+        self.expected_accuracy_ = choice.accuracy
+        for doubt in worthless:
+            warnings.warn(f"the labels are worthless: {doubt}", stacklevel=3)
+        if self.strength_ == "weak":
             said = choice.sentences if sample else choice.sentences[:2]
             more = "more" if sample else "a random sample of"
             warnings.warn(
@@ -778,9 +777,9 @@ class TransductiveSplit(BaseCrossValidator):  # type: ignore[misc]
     """Splits that score a transductive model on the documents that it labels.
 
     There is one split for each target. Every document is in its training part, and the labelled
-    documents of the target are its test part. `TransferClassifier` and `MultiLabelClassifier`
-    ignore the labels of targets, so these are hidden from the fit, and `predict` returns
-    `transduction_` for documents that were fitted.
+    documents of the target outside `label_sample` are its test part. `TransferClassifier` and
+    `MultiLabelClassifier` do not use these labels, so they are hidden from the fit, and `predict`
+    returns `transduction_` for documents that were fitted.
 
         GridSearchCV(TransferClassifier("dtl"), {"k": [8, 16]}, cv=TransductiveSplit())
 
@@ -813,7 +812,8 @@ class TransductiveSplit(BaseCrossValidator):  # type: ignore[misc]
         sample_domain
             (n,) the domain of each document, negative for targets.
         label_sample
-            (n,) bool, True for documents whose labels the fit gets; they are not scored.
+            (n,) bool, True for documents whose labels the fit gets; they are not scored. "given" is
+            refused, because it would leave no label to score.
 
         Warns
         -----
@@ -831,11 +831,6 @@ class TransductiveSplit(BaseCrossValidator):  # type: ignore[misc]
                 "TransductiveSplit: no domains reached the splitter; enable "
                 "sklearn.set_config(enable_metadata_routing=True), or give "
                 "cv=list(TransductiveSplit().split(X, y, domains))"
-            )
-        if isinstance(label_sample, str):
-            raise ValueError(
-                f"TransductiveSplit: label_sample={label_sample!r} leaves no label to score; "
-                "expected a mask, True for some of the documents"
             )
         y, _ = label_array(y)
         domain = checked_domains(given, y)

@@ -145,7 +145,10 @@ def warn_of_hidden(domain: np.ndarray, labelled: np.ndarray) -> None:
 def checked_sample(label_sample: Any, n: int) -> np.ndarray:
     """Return label_sample (n,) as bool; raise ValueError if it is no such mask."""
     if isinstance(label_sample, str):
-        raise ValueError(f"label_sample={label_sample!r}: expected {GIVEN!r} or a mask")
+        raise ValueError(
+            f"label_sample={label_sample!r}: expected a mask, True for documents whose labels "
+            f"train the model, or in `fit` {GIVEN!r}; a split needs other labels to score"
+        )
     if np.shape(label_sample) != (n,) and np.ndim(label_sample) == 1:
         raise ValueError(
             f"label_sample has {len(label_sample)} values; expected True or False for each of {n} "
