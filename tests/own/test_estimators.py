@@ -750,9 +750,11 @@ def test_the_fit_says_what_the_command_says():
     assert (weak.strength_, weak.expected_accuracy_, weak.chosen_) == ("weak", None, "consensus")
     assert all(isinstance(doubt, str) for doubt in weak.doubts_)
     drawn = (domain < 0) & (np.arange(200) % 2 == 0)
-    for model in ("consensus", "lr"):
-        with pytest.warns(UserWarning, match="recommended: "):
+    for model, strength in (("consensus", "weak"), ("lr", "none")):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
             sampled = TransferClassifier(model).fit(X, y, domain, label_sample=drawn)
+        assert (sampled.strength_, len(seen)) == (strength, strength == "weak")
         accuracy, low, high = sampled.expected_accuracy_
         assert low <= accuracy <= high
         assert low <= (sampled.transduction_ == y)[(domain < 0) & ~drawn].mean() <= high

@@ -14,6 +14,7 @@ in `sample_domain` is a domain. Domains from 0 on are sources, and negative ones
 
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -414,8 +415,9 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
             params, doubts = api.resolve(name, self._family, given), tuple(data_doubts(problem))
             of_fit = tuple(fit_doubts(name, problem, params, fit))
             model = ComparedModel(name, params, (fit,), 0.0, of_fit)
-            if sample:
+            if sample:  # it shows the accuracy of a model that is not recommended
                 choice = choose_by_sample(problem, {name: model}, sample)
+                choice = replace(choice, strength="none")
             elif name == RECOMMENDED:
                 choice = choose(problem, model)
         doubts = (*doubts, *model.doubts)
@@ -524,8 +526,7 @@ class TransferClassifier(TransductiveClassifier):
         (c,) the classes.
     strength_
         "strong" or "weak" as `transferbench predict` recommends these labels. "none" if it
-        recommends no model: the labels are worthless, or nothing is known about the model because
-        it is not consensus and there is no sample.
+        recommends no model: the labels are worthless, or the model is not consensus.
     doubts_
         Sentences: reasons to doubt the documents or the labels.
     expected_accuracy_
@@ -858,13 +859,6 @@ class TransductiveSplit(BaseCrossValidator):  # type: ignore[misc]
         for _, rows in by_domain(domain, scored):
             yield np.arange(len(y)), rows
 
-    def get_n_splits(
-        self,
-        X: Any = None,
-        y: Any = None,
-        groups: Any = None,
-        sample_domain: Any = None,
-        label_sample: Any = None,
-    ) -> int:
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None, **given: Any) -> int:
         """Return the number of targets that have labels to score; see `split`."""
-        return sum(1 for _ in self.split(X, y, groups, sample_domain, label_sample))
+        return sum(1 for _ in self.split(X, y, groups, **given))
