@@ -20,15 +20,17 @@ if TYPE_CHECKING:
     from transferbench.problem import Domain, Fit, Problem, Truth
 
 
-def __getattr__(name: str) -> Any:
-    """Import public names on first use, so that importing the package is fast."""
-    if name not in __all__:
-        raise AttributeError(f"module 'transferbench' has no attribute {name!r}")
-    import importlib
+if not TYPE_CHECKING:  # a type checker reports a name that is not among them
 
-    elsewhere = {"estimate_shares": "core.priors", "compare": "own.api"}
-    module = elsewhere.get(name, "problem" if name[0].isupper() else "api")
-    return getattr(importlib.import_module(f"transferbench.{module}"), name)
+    def __getattr__(name: str) -> Any:
+        """Import public names on first use, so that importing the package is fast."""
+        if name not in __all__:
+            raise AttributeError(f"module 'transferbench' has no attribute {name!r}")
+        import importlib
+
+        elsewhere = {"estimate_shares": "core.priors", "compare": "own.api"}
+        module = elsewhere.get(name, "problem" if name[0].isupper() else "api")
+        return getattr(importlib.import_module(f"transferbench.{module}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,16 +1,15 @@
 """The models as scikit-learn estimators, see `own.estimators`."""
 
 from transferbench.own.estimators import (
-    FittedDocuments,
     MultiLabelClassifier,
     MultiTaskClusterer,
     SentenceEmbeddings,
     TransductiveSplit,
     TransferClassifier,
 )
+from transferbench.own.fitted_documents import FittedDocuments as FittedDocuments  # in old pickles
 
 __all__ = [
-    "FittedDocuments",  # named by pickles
     "MultiLabelClassifier",
     "MultiTaskClusterer",
     "SentenceEmbeddings",

@@ -115,7 +115,7 @@ def test_public_is_what_the_reference_documents():
     assert public >= {
         "transferbench.api.fit",  # as a member of the package
         "transferbench.problem.Domain.take",  # as a method of a member
-        "transferbench.own.estimators.TransferClassifier.fit",
+        "transferbench.own.estimators.MultiTaskClusterer.fit",
         "transferbench.own.estimators.TransductiveClassifier.predict",  # inherited
         "transferbench.data.text.count",  # for plug-ins
         "transferbench.models.transfer.gcmf.fit",  # on a page of its own

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,10 +14,12 @@ import scipy.sparse as sp
 from conftest import make_clustering, make_multilabel, make_problem
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler
+from sklearn.preprocessing import MaxAbsScaler, normalize
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 from sklearn.utils.validation import _num_samples
 
@@ -157,13 +161,15 @@ def test_documents_of_sources_labelled_minus_one_are_unlabelled(estimator, dtype
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         sources = clone(estimator).fit(X, given, abs(domain).astype(np.uint8))
+    caught = [warning for warning in caught if "one label" not in str(warning.message)]
     # Beside names, −1 is no class.
     counted = [f"{hidden.sum()} documents of sources have the label −1"] * (dtype is not object)
     assert [str(warning.message)[: len(counted[0])] for warning in caught] == counted
     np.testing.assert_array_equal(sources.transduction_[~hidden], names[~hidden])
 
 
-def test_predict_looks_up_fitted_documents_and_uses_nearest_means_for_others():
+def test_predict_looks_up_fitted_documents_and_classifies_others():
+    """Logistic regression learns from the sources and from the labels that targets got."""
     problem, truth = make_problem(documents=120)
     X, y, domain = stacked(problem, truth)
     fitted = np.arange(len(y)) % 3 > 0
@@ -172,15 +178,22 @@ def test_predict_looks_up_fitted_documents_and_uses_nearest_means_for_others():
     same = X[fitted][10:30].toarray()
     np.testing.assert_array_equal(estimator.predict(same), estimator.transduction_[10:30])
     new = X[~fitted].toarray()
-    unit = X[fitted].toarray()
-    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
-    targets = domain[fitted] < 0
-    means = [unit[targets & (estimator.transduction_ == c)].mean(axis=0) for c in (0, 1)]
-    cosines = new @ np.transpose([mean / np.linalg.norm(mean) for mean in means])
-    with pytest.warns(UserWarning, match="documents were not fitted; they are labelled by the nea"):
-        np.testing.assert_array_equal(estimator.predict(new), cosines.argmax(axis=1))
-    expected = cosines / cosines.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(estimator.predict_proba(new), expected)
+    regression = LogisticRegression().fit(normalize(X[fitted]), estimator.transduction_)
+    with pytest.warns(UserWarning, match="not fitted; they are labelled by logistic regression"):
+        found = estimator.predict_proba(new)
+    np.testing.assert_allclose(found, regression.predict_proba(normalize(new)), atol=1e-3)
+    assert (estimator.predict(new) == y[~fitted]).mean() > 0.8
+
+
+def test_new_documents_get_what_the_target_taught():
+    """Where the target contradicts the source, the labels of the target decide."""
+    X, y, domain = stacked(*make_problem(documents=60))
+    given = np.where(domain < 0, 1 - y, y)
+    drawn = (domain < 0) & (np.arange(len(y)) % 2 == 0)
+    weights = np.where(drawn, 1000.0, 1.0)
+    fitted = TransferClassifier("lr").fit(X, given, domain, drawn, weights)
+    new = X[domain < 0].toarray() * 1.01  # no fitted document
+    assert (fitted.predict(new) == given[domain < 0]).mean() > 0.8
 
 
 def test_a_labelled_sample_chooses_the_model_and_other_labels_of_targets_are_ignored():
@@ -264,12 +277,10 @@ def test_worthless_labels_are_warned_of():
 
 
 def test_without_a_target_no_model_is_fitted(monkeypatch):
-    from transferbench import api
-
     def fail(*arguments, **options):
         raise AssertionError("a model was fitted")
 
-    monkeypatch.setattr(api, "fit", fail)
+    monkeypatch.setattr(models, "fit", fail)
     X, y, _ = stacked(*make_problem())
     with pytest.warns(
         UserWarning, match="nothing is transferred and consensus is not fitted; "
@@ -277,7 +288,7 @@ def test_without_a_target_no_model_is_fitted(monkeypatch):
         estimator = TransferClassifier().fit(X, y)
     assert seen[0].filename == __file__
     np.testing.assert_array_equal(estimator.transduction_, y)
-    with pytest.warns(UserWarning, match="too, with rows of −1 in y"):
+    with pytest.warns(UserWarning, match="or with rows of −1 in y"):
         MultiLabelClassifier().fit(X, np.eye(2)[y])
     with pytest.raises(AssertionError, match="a model was fitted"):
         TransferClassifier().fit(X, y, np.arange(len(y)) % 2 - 1)
@@ -388,17 +399,18 @@ def test_several_labels_equal_those_of_the_model(model):
     np.testing.assert_array_equal(sparse.transduction_, estimator.transduction_)
 
 
-def test_new_documents_have_the_labels_of_their_neighbours():
+def test_new_documents_get_labels_that_few_documents_have():
     problem, truth = make_multilabel(tasks=1, views=1, documents=120)
     X, Y = problem.domains[0].X, truth.Y[0]
     hidden = np.where(np.arange(80)[:, None] < 40, Y[:80], -1)
-    estimator = MultiLabelClassifier("linear-svm").fit(X[:80], hidden)
-    dense = X.toarray()
-    unit = dense / np.linalg.norm(dense, axis=1, keepdims=True)
-    nearest = np.argsort(-(unit[80:] @ unit[:80].T), axis=1)[:, :10]
-    expected = (estimator.label_distributions_[nearest].sum(axis=1) + 0.5) / 11
-    np.testing.assert_allclose(estimator.predict_proba(X[80:]), expected)
-    assert (estimator.predict(X[80:]) == Y[80:]).mean() > 0.7
+    given = np.c_[hidden, hidden[:, 0] * 0, hidden[:, 0] * 0 + 1]  # a label of none, one of all
+    given[40:] = -1
+    estimator = MultiLabelClassifier("linear-svm").fit(X[:80], given)
+    found = estimator.predict(X[80:])
+    assert (found[:, :-2] == Y[80:]).mean() > 0.7
+    assert (found[:, -2:] == [0, 1]).all()
+    rare = MultiLabelClassifier("linear-svm", ensure_one_label=True).fit(X[:80], hidden)
+    assert rare.predict(X[80:]).any(axis=1).all()
 
 
 @pytest.mark.parametrize(
@@ -406,7 +418,7 @@ def test_new_documents_have_the_labels_of_their_neighbours():
     [
         (np.full((40, 2), -1), None, "no labelled document"),
         (np.full((40, 2), 2), None, "0 or 1 for each label"),
-        (np.ones((40, 2)), np.full(40, -1), "no labelled document"),
+        (np.ones((40, 2)), np.full(40, -1), "no source"),
         (np.ones((40, 2)), [1.5] * 40, "integers"),
     ],
 )
@@ -619,9 +631,9 @@ def test_the_usual_marks_of_unlabelled_documents_give_no_warning():
     masked = np.where(domain < 0, -1, y)
     TransferClassifier("lr").fit(X, masked, sample_domain=domain)
     TransferClassifier("lr").fit(X, masked)
-    TransferClassifier("lr").fit(X, np.where(domain < 0, np.arange(60) % 3 - 1, y), domain)
     TransferClassifier("lr").fit(X, (np.arange(60) % 3 - 1).astype(str), domain)
-    rows = np.where(np.arange(60)[:, None] % 3 > 0, np.eye(2, dtype=int)[y], -1)
+    hidden = (np.arange(60) % 3 == 0) | (domain < 0)
+    rows = np.where(hidden[:, None], -1, np.eye(2, dtype=int)[y])
     MultiLabelClassifier("linear-svm").fit(X, rows, domain)
 
 
@@ -664,6 +676,194 @@ def test_labels_of_targets_that_no_source_has_are_named():
     y[0] = "?"  # now a class like any other
     y[-2:] = "?"
     assert len(next(TransductiveSplit().split(y, y, domain))[1]) == 6
+
+
+PARTLY = {
+    "−1": lambda y, hidden: np.where(hidden, -1, y),
+    "NaN": lambda y, hidden: np.where(hidden, np.nan, y),
+    "None": lambda y, hidden: np.where(hidden, None, np.array(["ham", "spam"], object)[y]),
+    "masked": lambda y, hidden: np.ma.array(y, mask=hidden),
+    "NA": lambda y, hidden: pd.Series(y, dtype="Int64").mask(hidden),
+    "NA of texts": lambda y, hidden: pd.Series(y).map({0: "ham", 1: "spam"}).mask(hidden),
+    "?": lambda y, hidden: np.where(hidden, "?", np.array(["ham", "spam"])[y]),
+}
+
+
+@pytest.mark.parametrize("mark", PARTLY)
+def test_labels_of_a_part_of_a_target_are_unseen_unless_given(mark):
+    """Random labels of the target: a fit that saw them would score 1."""
+    X, y, domain, _ = small(400)
+    rng = np.random.default_rng(3)
+    known = (domain < 0) & (rng.random(400) < 0.5)
+    truth = np.where(known, rng.integers(0, 2, 400), y)
+    given = PARTLY[mark](truth, (domain < 0) & ~known)
+    estimator = TransferClassifier("lr")
+    with config_context(enable_metadata_routing=True), warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        grid = GridSearchCV(estimator, {"C": [0.1, 10.0]}, cv=TransductiveSplit())
+        grid.fit(X, given, sample_domain=domain)
+    assert abs(grid.best_score_ - 0.5) < 0.15
+    text = f"y labels {known.sum()} of 200 documents of target -2"
+    assert [str(one.message).startswith(text) for one in seen] == [True] * 3  # a fit warns once
+    fitted = estimator.fit(X, given, domain, label_sample="given")
+    masked = clone(estimator).fit(X, given, domain, label_sample=known)
+    names = fitted.classes_[truth]
+    np.testing.assert_array_equal(fitted.transduction_[known], names[known])
+    np.testing.assert_array_equal(fitted.label_distributions_, masked.label_distributions_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimator.fit(X, given, domain, label_sample=np.zeros(400, bool))
+
+
+def test_a_sample_is_given_or_a_mask_and_the_split_scores_none_of_it():
+    X, y, domain, _ = small()
+    known = (domain < 0) & (np.arange(60) % 3 == 0)
+    partly = np.where((domain < 0) & ~known, -1, y)
+    ((_, rows),) = TransductiveSplit().split(X, y, domain, label_sample=known)
+    assert rows.tolist() == np.flatnonzero((domain < 0) & ~known).tolist()
+    with pytest.raises(ValueError, match="label_sample='given': expected a mask"):
+        next(TransductiveSplit().split(X, partly, domain, label_sample="given"))
+    with config_context(enable_metadata_routing=True):
+        grid = GridSearchCV(TransferClassifier("lr"), {"C": [1.0]}, cv=TransductiveSplit())
+        with pytest.raises(ValueError, match="a split needs other labels to score"):
+            grid.fit(X, partly, sample_domain=domain, label_sample="given")
+    for labels, sample, message in (
+        (y, "given", "every document of domain -2"),
+        (partly, "all", "label_sample='all': expected a mask.* or in `fit` 'given'"),
+        (
+            partly,
+            domain < 0,
+            "20 of its documents have no label of the sources, first -1 in row 31",
+        ),
+        (np.where(known, 7, partly), "given", "10 of its documents .*, first 7 in row 30"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            TransferClassifier("lr").fit(X, labels, domain, label_sample=sample)
+
+
+def test_the_fit_says_what_the_command_says():
+    """Weak by the size of these data; a sample shows what accuracy to expect."""
+    X, y, domain, _ = small(200)
+    with pytest.warns(UserWarning, match="Weakly recommended: consensus") as seen:
+        weak = TransferClassifier().fit(X, y, domain)
+    assert [one.filename for one in seen] == [__file__]
+    assert (weak.strength_, weak.expected_accuracy_, weak.chosen_) == ("weak", None, "consensus")
+    assert all(isinstance(doubt, str) for doubt in weak.doubts_)
+    drawn = (domain < 0) & (np.arange(200) % 2 == 0)
+    for model, strength in (("consensus", "weak"), ("lr", "none")):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            sampled = TransferClassifier(model).fit(X, y, domain, label_sample=drawn)
+        assert (sampled.strength_, len(seen)) == (strength, strength == "weak")
+        accuracy, low, high = sampled.expected_accuracy_
+        assert low <= accuracy <= high
+        assert low <= (sampled.transduction_ == y)[(domain < 0) & ~drawn].mean() <= high
+    X[domain < 0] = 0
+    with pytest.warns(UserWarning, match="the labels are worthless"):
+        worthless = TransferClassifier().fit(X, y, domain)
+    assert worthless.strength_ == "none"
+    assert any("no feature left" in doubt for doubt in worthless.doubts_)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_strong_recommendation_gives_no_warning():
+    rng = np.random.default_rng(0)
+    y, domain = np.arange(1200) % 2, np.repeat([1, -2], 600)
+    rate = np.where(y[:, None] == np.arange(300) % 2, 0.08, 0.02)
+    rate[600:, :100] = 0.001  # words of the source alone
+    X = sp.csr_array(rng.poisson(rate).astype(float))
+    fitted = TransferClassifier().fit(normalize(X), y, domain)
+    assert (fitted.strength_, fitted.doubts_) == ("strong", [])
+
+
+def test_doubts_name_the_classes():
+    X, y, domain, _ = small()
+    X[domain < 0] = X[0]
+    names = np.array(["ham", "spam"])[y]
+    with pytest.warns(UserWarning, match="documents are in one class, ham"):
+        TransferClassifier("lr").fit(X, names, domain)
+
+
+def test_several_labels_of_a_target_train_without_weights():
+    X, y, domain, _ = small()
+    known = (domain < 0) & (np.arange(60) % 3 == 0)
+    Y = np.c_[y, 1 - y]
+    Y[known] = 1  # no document of the source has both
+    hidden = np.where(((domain < 0) & ~known)[:, None], -1, Y)
+    estimator = MultiLabelClassifier("linear-svm")
+    with pytest.warns(UserWarning, match="y labels 10 of 30 documents of target -2"):
+        plain = clone(estimator).fit(X, hidden, domain)
+    assert (plain.transduction_[known] != 1).any()
+    for sample in ("given", known):
+        fitted = clone(estimator).fit(X, hidden, domain, label_sample=sample)
+        np.testing.assert_array_equal(fitted.transduction_[known], Y[known])
+    assert (fitted.label_distributions_[~known] != plain.label_distributions_[~known]).any()
+    weights = np.where(domain > 0, 2.0, 1.0)
+    clone(estimator).fit(X, hidden, domain, sample_weight=weights, label_sample=known * 0)
+    with pytest.raises(ValueError, match="sample_weight: linear-svm cannot weigh labels"):
+        clone(estimator).fit(X, hidden, domain, sample_weight=weights, label_sample=known)
+    weights = np.where((domain > 0) & (np.arange(60) % 2 == 0), 0.0, 1.0)
+    left_out = clone(estimator).fit(X, hidden, domain, known, weights)
+    kept = weights > 0
+    alone = clone(estimator).fit(X[kept], hidden[kept], domain[kept], known[kept])
+    np.testing.assert_array_equal(left_out.transduction_[kept], alone.transduction_)
+
+
+def test_texts_in_a_column_of_labels_are_one_label_each():
+    X, y, domain, _ = small()
+    texts = np.array(["ham|new", "spam"])[y]
+    with pytest.warns(UserWarning, match="each text in y counts as one label; .* MultiLabelBina"):
+        fitted = MultiLabelClassifier("linear-svm").fit(X, texts, domain)
+    assert fitted.classes_.tolist() == ["ham|new", "spam"]
+
+
+def test_weights_of_0_for_all_sources_are_named():
+    X, y, domain, _ = small()
+    with pytest.raises(ValueError, match="sample_weight: it is 0 for all documents of sources"):
+        TransferClassifier("lr").fit(X, y, domain, sample_weight=(domain < 0) * 1.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pooled_k_means_is_the_clusterer_by_default(seed):
+    """By default it is no worse than k-means of scikit-learn on the documents of all tasks."""
+    rng = np.random.default_rng(seed)
+    classes, tasks = np.tile(range(5), 60), np.repeat([0, 1], 150)
+    rate = np.where(classes[:, None] == np.arange(40) % 5, 0.6, 0.2)
+    X = rng.poisson(rate).astype(float)
+    clusterer = MultiTaskClusterer(n_clusters=5, random_state=seed).fit(X, sample_domain=tasks)
+    theirs = KMeans(5, random_state=seed).fit(X)
+    means = np.array([X[clusterer.labels_ == k].mean(axis=0) for k in range(5)])
+    inertia = ((X - means[clusterer.labels_]) ** 2).sum()
+    assert inertia <= theirs.inertia_ * 1.001
+    assert clusterer.get_params() == {"model": None, "n_clusters": 5, "random_state": seed}
+    fewer = MultiTaskClusterer(n_clusters=5, random_state=seed, n_init=1, pool_tasks=False)
+    same = MultiTaskClusterer("kmeans", 5, random_state=seed)
+    np.testing.assert_array_equal(
+        fewer.fit(X, sample_domain=tasks).labels_, same.fit(X, sample_domain=tasks).labels_
+    )
+
+
+@pytest.mark.filterwarnings("ignore")  # of scikit-learn, if its version differs
+@pytest.mark.parametrize("name", ["transfer", "multilabel"])
+def test_pickles_of_version_2_0_load_and_predict(name):
+    """One has a document of weight 0, which was not fitted."""
+    with (Path(__file__).parent / f"estimator-2.0-{name}.pickle").open("rb") as file:
+        stored = pickle.load(file)
+    estimator, X, decided = stored["fitted"], stored["X"], stored["transduction"]
+    np.testing.assert_array_equal(estimator.predict(X), decided)
+    np.testing.assert_array_equal(estimator.predict(X * 1.01), decided)
+    again = pickle.loads(pickle.dumps(estimator))
+    np.testing.assert_array_equal(again.predict_proba(X * 1.01), estimator.predict_proba(X * 1.01))
+    assert repr(clone(estimator)) == repr(estimator)
+
+
+def test_only_the_estimators_are_exported():
+    names: dict[str, object] = {}
+    exec("from transferbench.estimators import *", names)
+    assert {*names} - {"__builtins__"} == {
+        "MultiLabelClassifier", "MultiTaskClusterer", "SentenceEmbeddings", "TransductiveSplit",
+        "TransferClassifier",
+    }  # fmt: skip
 
 
 def test_blank_labels_of_sources_are_classes_and_masked_ones_are_missing():
