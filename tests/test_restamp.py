@@ -170,14 +170,16 @@ def test_the_quickest_run_and_one_with_each_trait_are_chosen():
     elsewhere = replace(RECORD, seconds=0.26, task="other/t")
     other = replace(RECORD, seconds=0.3, params={"k": 2, "start": "random"})
     middle = replace(RECORD, seconds=0.4, params={"k": 3})
+    embedded = replace(RECORD, seconds=0.45, task=f"{RECORD.task}:draw=1,embeddings=true")
+    also_embedded = replace(RECORD, seconds=0.46, task=f"{RECORD.task}:embeddings=true")
     large = replace(RECORD, seconds=0.5, params={"k": 4})
     curve = replace(RECORD, seconds=0.6, curve={})
     domains = replace(RECORD, seconds=0.7, metrics={"a": {}, "b": {}})
     slow = replace(RECORD, seconds=99.0, params={"k": 2, "start": "svd"})
     on_gpu = replace(RECORD, seconds=None, params={"k": 2, "start": "plsa"})
-    known = [quick, alike, large_task, elsewhere, other, middle, large, curve, domains, slow]
-    chosen, skipped = variants([on_gpu, *reversed(known)], max_seconds=10)
-    assert chosen == [quick, large_task, elsewhere, other, middle, large, curve, domains]
+    known = [quick, alike, large_task, elsewhere, other, middle, embedded, large, curve, domains]
+    chosen, skipped = variants([on_gpu, slow, also_embedded, *reversed(known)], max_seconds=10)
+    assert chosen == [run for run in known if run is not alike]
     assert skipped == ['start="plsa"', 'start="svd"']
 
 

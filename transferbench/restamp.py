@@ -86,11 +86,12 @@ def values(record: Record) -> set[str]:
 
 def traits(record: Record) -> set[str]:
     """Return the traits of a run that may lead its model into another branch of the code."""
-    # They are each value of a parameter, the dataset, another order of its documents, the number of
-    # digits of the number of scored documents, a curve, and the number of scored domains.
+    # They are each value of a parameter, the dataset, each option in the name of the task, the
+    # number of digits of the number of scored documents, a curve, and the number of scored domains.
     present = {f"curve={record.curve is not None}", f"domains={len(record.metrics)}"}
-    present.add(f"dataset={record.task.partition('/')[0]}")
-    present.add(f"order={'order=' in record.task}")
+    name, _, options = record.task.partition(":")
+    present.add(f"dataset={name.partition('/')[0]}")
+    present |= {f"option={option.partition('=')[0]}" for option in options.split(",")}
     present.add(f"digits={len(str(max(record.documents.values(), default=0)))}")
     return present | values(record)
 
