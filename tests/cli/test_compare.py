@@ -467,7 +467,7 @@ def failing(monkeypatch):
 def test_a_model_without_memory_loses_its_fit_only(folder, failing):
     failing("consensus", MemoryError())
     table = transferbench.compare(source="s.csv", target="t.csv", models=["lr"])
-    assert table.warnings.iloc[1] == ["out of memory; other parameters are given by --set"]
+    assert table.warnings.iloc[1] == ["out of memory; give other parameters"]
 
 
 def test_the_error_of_a_users_model_loses_its_fit_only(call, folder):
@@ -494,7 +494,7 @@ def test_several_labels_are_compared_without_a_recommendation(call, several, fai
     first, _, tram, last = (line.split() for line in out.splitlines()[:4])
     assert (first[0], tram, last[0]) == ("model", ["tram", "worthless"], "ml-knn")
     assert "Recommended: no model." in out
-    assert "warning: tram: no neighbours; other parameters are given by --set." in err
+    assert "warning: tram: no neighbours; give other parameters." in err
     code, out, _ = call("compare", *files[:4], "-m", "linear-svm", "-m", "tram", "--json")
     answer = json.loads(out)
     assert (code, answer["recommended"]) == (0, None)

@@ -39,7 +39,7 @@ def test_documents_without_features_of_the_source_name_the_options():
     )
     empty, unrelated = data_doubts(built)
     assert empty.text.startswith("1 of 5 documents have no feature left")
-    assert "--option min_df=1 or, for texts, tokens=characters" in empty.text
+    assert "the option min_df=1 or, for texts, tokens=characters" in empty.text
     assert str(unrelated) == "t: 1 of 5 documents share no feature with the source"
     assert not empty.worthless
     assert not unrelated.worthless
@@ -60,7 +60,7 @@ def test_no_feature_in_common_is_worthless_and_names_the_options():
     built, _ = documents_problem([SOURCE], [target], {})
     (doubt,) = data_doubts(built)
     assert str(doubt).startswith("t: 12 of 12 documents share no feature with the source; keep")
-    assert "--option min_df=1" in doubt.text
+    assert "the option min_df=1" in doubt.text
     assert doubt.worthless
 
 
@@ -113,7 +113,7 @@ def test_few_documents_of_a_class_are_a_doubt_about_every_model(diagnostics):
         assert re.match(
             rf"few or no documents are a \({100 * of_a / n:.0f} %, 27 % of the sou", text
         )
-        assert text.endswith("if you know better: --set prior=…, in the order a, b")
+        assert text.endswith("if you know better, give the parameter prior, in the order a, b")
     for of_a, n in ((1, 12), (30, 100), (45, 300)):
         assert texts(of_a, n) == []
 

@@ -54,7 +54,7 @@ def test_words_of_one_domain_only_are_named(form, words):
     _, _, (text,) = found(form)
     named = text.partition("mainly by: ")[2].partition(" in the target")[0].split(", ")
     assert {*named} == {*words}
-    assert ("--option html=strip" in text) == (form == HTML)
+    assert ("the option html=strip" in text) == (form == HTML)
     _, _, (text,) = found("{}", source=form)
     assert words[0] in text.partition(" in the source")[0]
 
@@ -89,7 +89,7 @@ def test_ordinary_documents_have_no_doubt(form, how):
 def test_html_in_some_documents_is_named():
     _, _, (text,) = found(HTML, every=3)
     assert "div" in text
-    assert "--option html=strip removes HTML" in text
+    assert "the option html=strip removes HTML" in text
 
 
 def test_the_doubt_about_a_model_without_transfer_names_the_words():
@@ -109,7 +109,7 @@ def test_words_and_area_are_in_one_warning():
     assert re.match(
         r"a classifier separates its documents from the source's \(AUC 1.00\), main", text
     )
-    assert text.endswith(" or signatures, remove them (--option html=strip removes HTML)")
+    assert text.endswith(" or signatures, remove them (the option html=strip removes HTML)")
     fit = Fit(tuple(np.eye(2)[np.arange(NUMBER) % 2] for _ in range(2)))
     (doubt,) = fit_doubts("lr", problem, {}, fit, separation)
     assert (

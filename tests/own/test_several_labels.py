@@ -90,7 +90,9 @@ def test_predicted_labels_are_those_above_the_threshold_best_first():
     assert table["predicted"].tolist() == ["sea;cat", "", "cat"]
     assert table["confidence"].tolist() == ["1;0.6", "", "0.5"]
     (doubt,) = fit_doubts("himls", problem, {}, fit)
-    assert str(doubt).startswith("t: 1 of 3 documents get no label; --set ensure_one_label=true ")
+    assert str(doubt).startswith(
+        "t: 1 of 3 documents get no label; the parameter ensure_one_label=true "
+    )
 
 
 @pytest.mark.parametrize(

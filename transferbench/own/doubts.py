@@ -43,11 +43,12 @@ MAX_NAMED = 8
 MIN_SHARED, DOUBTFUL_SHARED, WORTHLESS_SHARED = 3, 0.05, 0.9
 
 FEATURES_REMEDY = (
-    "keep more features: --option min_df=1 or, for texts, tokens=characters (pairs of characters; "
-    "a word has two or more letters or digits), stop_words=none or another token_pattern"
+    "keep more features: the option min_df=1 or, for texts, tokens=characters (pairs of "
+    "characters; a word has two or more letters or digits), stop_words=none or another "
+    "token_pattern"
 )
 EMPTY_REMEDY = f"remove empty texts, or {FEATURES_REMEDY}"
-LABEL_REMEDY = "label a sample (--label-sample)"
+LABEL_REMEDY = "label a sample of the target"
 
 #: No features with names are known.
 UNNAMED: Mapping[str, Separation] = MappingProxyType({})
@@ -114,7 +115,7 @@ def _source_doubts(source: Domain) -> Texts:
 def _difference_doubts(found: Separation) -> Texts:
     """Yield a doubt about a target that differs from the sources by more than another topic."""
     if found.suspicious:
-        strip = " (--option html=strip removes HTML)" if found.has_html else ""
+        strip = " (the option html=strip removes HTML)" if found.has_html else ""
         yield f"{found}; if these are markup or signatures, remove them{strip}", False
 
 
@@ -215,7 +216,7 @@ def _label_set_doubts(decided: np.ndarray) -> Texts:
     """Yield doubts about decisions (n, c): documents without a label, and labels never given."""
     without, never = (int(np.sum(~decided.any(axis=axis))) for axis in (1, 0))
     if without:
-        remedy = "--set ensure_one_label=true gives each its best one"
+        remedy = "the parameter ensure_one_label=true gives each its best one"
         yield f"{without} of {len(decided)} documents get no label; {remedy}", False
     if never and without < len(decided):
         yield f"{never} of {decided.shape[1]} labels are given to no document", False
@@ -247,7 +248,7 @@ def _share_doubts(
     whose = "of the source's and the sample's" if sample.any() else "of the source's"
     remedy = ""
     if "prior" in params:
-        remedy = f"; if you know better: --set prior=…, in the order {', '.join(names)}"
+        remedy = f"; if you know better, give the parameter prior, in the order {', '.join(names)}"
     prior = params.get("prior")
     if prior is not None and not isinstance(prior, str):
         total = float(np.sum(prior))

@@ -202,7 +202,7 @@ def fit_plan(
         why = str(error).rstrip(".") or "out of memory"
         if models.is_external(planned.model) and user_place(error):
             why = reason(error)
-        return failed(f"{why}; other parameters are given by --set")
+        return failed(f"{why}; give other parameters")
     except (Exception, SystemExit) as error:
         if not models.is_external(planned.model):
             raise

@@ -88,8 +88,8 @@ class Session:
         family = choose_family([p.model for p in plans], bool(sources), read_options.separator)
         if label_file and family != "transfer":
             raise UserError(
-                "--labels has one label for each document, for a source and a target; expected no "
-                "--labels for several labels or without a source."
+                "a labelled sample has one label for each document, a source and a target; leave "
+                "it out for several labels or without a source."
             )
         loaded = load(
             find_domains(sources), find_domains(targets), family=family,
