@@ -148,6 +148,13 @@ def test_stray_quotes_are_never_passed_over(open_file, order, pairs, delimiter, 
         assert verdict(open_file, content, texts, name, quoting="none") == ("right", [])
 
 
+@pytest.mark.parametrize("header", ["text,label", "text,label,,"])
+@pytest.mark.parametrize("end", ["", ",,"])
+def test_stray_quotes_are_seen_beside_blank_columns(open_file, header, end):
+    _, (said,) = open_file(f'{header}\n"a b,x{end}\nc d,y{end}\ne f",x{end}\ng h,y{end}\n')
+    assert "in 1 place, first in lines 2 to 4; " in said
+
+
 @pytest.mark.parametrize("kind", PARAGRAPHS)
 @pytest.mark.parametrize("order", [*ORDERS, *AROUND])
 @pytest.mark.parametrize("delimiter", [",", "\t"])
