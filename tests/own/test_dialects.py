@@ -240,6 +240,8 @@ def test_numbers_that_are_names_of_columns_are_no_repeated_first_line(open_file)
         ("a.csv", 'text,label,"n (a; b; c; d)"\n"a, b",x,1\n', {}),
         ("a.csv", "text\tlabel\tn, m, o, p\na, b\tx\t1\n", {}),
         ("a.csv", "text|label\na, b|x\n", {}),
+        ("a.csv", '\ufeff"id";"text";"label"\n"7";"a, b";"x"\n', {}),
+        ("a.tsv", '"label"\t"text"\n"x"\t"a, b"\n', {}),
         ("a.csv", "body;topic;n, m, o, p\na, b;x;1\n", {"text": "body", "label": "topic"}),
         ("a.csv", "text^label\na, b^x\n", {"delimiter": "^"}),
         ("a.csv", "text;n\tlabel\na, b\tx\n", {"delimiter": "tab", "text": "text;n"}),
@@ -420,11 +422,3 @@ def test_sources_are_read_by_their_own_options():
     assert (used.text, used.quoting, used.encoding) == ("v2", "none", "cp1252")
     for given, delimiter in (({}, ","), ({"source_delimiter": ";"}, ";")):
         assert ReadOptions(delimiter=",", **given).of_sources().delimiter == delimiter
-
-
-def test_csv_accepts_quotes_of_every_style(tmp_path):
-    rows = [("a, b", "x"), ('say ""', "y")]
-    for quoting in (csv.QUOTE_ALL, csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC):
-        with (tmp_path / "a.csv").open("w", newline="") as file:
-            csv.writer(file, quoting=quoting).writerows([("text", "label"), *rows])
-        assert list(read(tmp_path / "a.csv").content) == [text for text, _ in rows]
