@@ -184,7 +184,6 @@ def test_paragraphs_in_quotes_are_read_and_warned_of_only_if_their_lines_are_lik
         ("text\nhello, you\n", ":2: 2 values, but the first line has 1 name; put a value with"),
         ("label,text,,\nx,a b,,\ny,c, d,\n", ":3: 4 values, but the first line has 2 names; put"),
         (",,text,label\n0,1,a b,x\n", ":2: 4 values, but the first line has 3 names"),
-        ("text,label\na,x\nlabel,text\ny,b\n", ":3: another header.*; give the files separately"),
     ],
 )
 def test_a_row_that_does_not_fit_is_refused_with_its_line_and_the_option(open_file, content, said):
@@ -223,6 +222,16 @@ def test_a_repeated_first_line_is_left_out_with_a_warning(open_file, line):
     documents, (warning,) = open_file(f"text,label\na b,x\n{line}\nc d,y\n")
     assert (documents.content, len(documents.table)) == (["a b", "c d"], 2)
     assert "the first line is repeated 1 time, first in line 3; these lines are skipped" in warning
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+def test_a_first_line_in_another_order_is_refused(open_file, name):
+    content = "text,label\na,x\nlabel,text\ny,b\n".replace(",", "," if name == "a.csv" else "\t")
+    message = (
+        r":3: another header, as of joined files, in another order; give the files separately\.$"
+    )
+    with pytest.raises(UserError, match=message):
+        open_file(content, name)
 
 
 def test_numbers_that_are_names_of_columns_are_no_repeated_first_line(open_file):

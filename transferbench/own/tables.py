@@ -151,11 +151,11 @@ def _nested(value: object, path: str, name: str) -> object:
 
 
 class _RowError(ValueError):
-    """What is wrong with a row, and its first line."""
+    """What is wrong with a row, its first line, and the remedy if it is not about quotes."""
 
-    def __init__(self, line: int, fault: str) -> None:
+    def __init__(self, line: int, fault: str, remedy: str = "") -> None:
         super().__init__(fault)
-        self.line = line
+        self.line, self.remedy = line, remedy
 
 
 def _csv(
@@ -182,11 +182,12 @@ def _csv(
             raise _RowError(joined[0][0], f"quotes would join it to line {joined[0][1] + start}")
     except _RowError as error:
         place = f"{path}:{error.line + start}: {error}"
+        if error.remedy:
+            raise UserError(f"{place}; {error.remedy}.") from None
         if not (is_auto and _is_regular(lines, head, delimiter)):
-            remedy = f"; put a value with {delimiter!r}, quotes or line ends in '\"'"
-            remedy += ", and double its quotes"
+            remedy = f"put a value with {delimiter!r}, quotes or line ends in '\"'"
             other = f", or, if quotes are characters of the texts, name {none}" if quoted else ""
-            raise UserError(f"{place}{remedy}{other}.") from None
+            raise UserError(f"{place}; {remedy}, and double its quotes{other}.") from None
         warn(f"{place}; so quotes are read as characters; if they enclose values, name {minimal}")
         content.seek(0)
         return _csv(path, content, dialect, replace(options, quoting="none"))
@@ -270,7 +271,7 @@ def _read_rows(lines: TextIO, dialect: Dialect) -> _CsvRows:
         if row[0].strip(AROUND).casefold() in folded and sorted(_folded(row)) == sorted(folded):
             if _folded(row) != folded:
                 fault = "another header, as of joined files, in another order"
-                raise _RowError(first, f"{fault}; give the files separately")
+                raise _RowError(first, fault, "give the files separately")
             repeated.append(last)
             continue
         if first < last:
