@@ -365,10 +365,7 @@ def test_a_weak_recommendation_is_written_with_a_note(call, folder, monkeypatch)
         ("file,row,label\nz.csv,1,cat\n", ":2: row 1 of z.csv is no document of a target; name"),
         ("file,row,label\nt.csv,30,dog\n", "unknown label 'dog'. Known: cat, sea."),
         ("file,row\nt.csv,30\n", ":1: no column 'label' among 'file', 'row'"),
-        (
-            "text,label\na,cat\n",
-            ":1: no column 'file'; expected a sample of documents, with its columns file and row",
-        ),
+        ("text,label\na,cat\n", ":1: no column 'file'; expected a sample of documents"),
         ("file,row,label\nt.csv,30,cat\nt.csv,30,sea\n", ":3: row 30 is there twice in t.csv"),
         ("file,row,text,label\nt.csv,30,other,cat\n", ":2: row 30 has another text now in t.csv"),
         ("", "labels.csv: the file is empty; expected documents."),

@@ -148,6 +148,13 @@ def test_stray_quotes_are_never_passed_over(open_file, order, pairs, delimiter, 
         assert verdict(open_file, content, texts, name, quoting="none") == ("right", [])
 
 
+@pytest.mark.parametrize("header", ["text,label", "text,label,,"])
+@pytest.mark.parametrize("end", ["", ",,"])
+def test_stray_quotes_are_seen_beside_blank_columns(open_file, header, end):
+    _, (said,) = open_file(f'{header}\n"a b,x{end}\nc d,y{end}\ne f",x{end}\ng h,y{end}\n')
+    assert "in 1 place, first in lines 2 to 4; " in said
+
+
 @pytest.mark.parametrize("kind", PARAGRAPHS)
 @pytest.mark.parametrize("order", [*ORDERS, *AROUND])
 @pytest.mark.parametrize("delimiter", [",", "\t"])
@@ -177,7 +184,6 @@ def test_paragraphs_in_quotes_are_read_and_warned_of_only_if_their_lines_are_lik
         ("text\nhello, you\n", ":2: 2 values, but the first line has 1 name; put a value with"),
         ("label,text,,\nx,a b,,\ny,c, d,\n", ":3: 4 values, but the first line has 2 names; put"),
         (",,text,label\n0,1,a b,x\n", ":2: 4 values, but the first line has 3 names"),
-        ("text,label\na,x\nlabel,text\ny,b\n", ":3: another header.*; give the files separately"),
     ],
 )
 def test_a_row_that_does_not_fit_is_refused_with_its_line_and_the_option(open_file, content, said):
@@ -218,6 +224,16 @@ def test_a_repeated_first_line_is_left_out_with_a_warning(open_file, line):
     assert "the first line is repeated 1 time, first in line 3; these lines are skipped" in warning
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+def test_a_first_line_in_another_order_is_refused(open_file, name):
+    content = "text,label\na,x\nlabel,text\ny,b\n".replace(",", "," if name == "a.csv" else "\t")
+    message = (
+        r":3: another header, as of joined files, in another order; give the files separately\.$"
+    )
+    with pytest.raises(UserError, match=message):
+        open_file(content, name)
+
+
 def test_numbers_that_are_names_of_columns_are_no_repeated_first_line(open_file):
     documents, said = open_file("0,1\n0,1\n1,0\n", text="0", label="1")
     assert (documents.content, documents.labels, said) == (["0", "1"], ["1", "0"], [])
@@ -233,6 +249,8 @@ def test_numbers_that_are_names_of_columns_are_no_repeated_first_line(open_file)
         ("a.csv", 'text,label,"n (a; b; c; d)"\n"a, b",x,1\n', {}),
         ("a.csv", "text\tlabel\tn, m, o, p\na, b\tx\t1\n", {}),
         ("a.csv", "text|label\na, b|x\n", {}),
+        ("a.csv", '\ufeff"id";"text";"label"\n"7";"a, b";"x"\n', {}),
+        ("a.tsv", '"label"\t"text"\n"x"\t"a, b"\n', {}),
         ("a.csv", "body;topic;n, m, o, p\na, b;x;1\n", {"text": "body", "label": "topic"}),
         ("a.csv", "text^label\na, b^x\n", {"delimiter": "^"}),
         ("a.csv", "text;n\tlabel\na, b\tx\n", {"delimiter": "tab", "text": "text;n"}),
@@ -413,11 +431,3 @@ def test_sources_are_read_by_their_own_options():
     assert (used.text, used.quoting, used.encoding) == ("v2", "none", "cp1252")
     for given, delimiter in (({}, ","), ({"source_delimiter": ";"}, ";")):
         assert ReadOptions(delimiter=",", **given).of_sources().delimiter == delimiter
-
-
-def test_csv_accepts_quotes_of_every_style(tmp_path):
-    rows = [("a, b", "x"), ('say ""', "y")]
-    for quoting in (csv.QUOTE_ALL, csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC):
-        with (tmp_path / "a.csv").open("w", newline="") as file:
-            csv.writer(file, quoting=quoting).writerows([("text", "label"), *rows])
-        assert list(read(tmp_path / "a.csv").content) == [text for text, _ in rows]

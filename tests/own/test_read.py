@@ -183,28 +183,14 @@ def test_too_many_different_keys_are_refused(tmp_path):
         read(path)
 
 
-@pytest.mark.parametrize("head", ["text;label;id", '\ufeff"id";"text";"label"', "label;text"])
-@pytest.mark.parametrize("delimiter", [";", "\t"])
-def test_a_csv_with_other_separators_is_read_as_one_with_commas(tmp_path, head, delimiter):
-    cells = {"text": '"a; ""b"", c"', "label": "sea, sky", "id": "7"}
-    row = delimiter.join(cells[name] for name in head.strip("\ufeff").replace('"', "").split(";"))
-    text = f"{head.replace(';', delimiter)}\n{row}\n"
-    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
-    documents = read(tmp_path / "a.csv", labels="all")
-    assert (list(documents.content), documents.labels) == (['a; "b", c'], ["sea, sky"])
-    assert dict(documents.table.iloc[0]).get("id", "7") == "7"
-
-
-def test_names_in_another_case_other_encodings_and_blank_rows_are_read(tmp_path):
+def test_names_in_another_case_and_encodings_by_file_are_read_and_blank_rows_left_out(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes("Text;LABEL\nMüller;b\n ; \n;\nc;d\n".encode("cp1252"))
     with pytest.warns(UserWarning, match=r"a\.csv: 2 blank rows are skipped"):
         documents = read(path, ReadOptions(encoding="cp1252"), labels="all")
     assert (list(documents.content), documents.labels) == (["Müller", "c"], ["b", "d"])
-    path.write_bytes(b"\xef\xbb\xbf" + "text\nMüller\n".encode())
-    assert list(read(path, ReadOptions(encoding="cp1252")).content) == ["Müller"]
     with pytest.raises(UserError, match=r"^encoding 'utf-99': expected one such"):
-        read(write_csv(tmp_path / "b.csv", ROWS), ReadOptions(encoding="utf-99"))
+        read(path, ReadOptions(encoding="utf-99"))
 
 
 def test_a_missing_file_a_folder_and_a_device_are_refused(tmp_path):

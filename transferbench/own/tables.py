@@ -13,9 +13,9 @@ import reprlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TextIO
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
 
 from transferbench.errors import MAX_LISTED, UserError, brief
 from transferbench.messages import counted
@@ -151,11 +151,11 @@ def _nested(value: object, path: str, name: str) -> object:
 
 
 class _RowError(ValueError):
-    """What is wrong with a row, and its first line."""
+    """What is wrong with a row, its first line, and the remedy if it is not about quotes."""
 
-    def __init__(self, line: int, fault: str) -> None:
+    def __init__(self, line: int, fault: str, remedy: str = "") -> None:
         super().__init__(fault)
-        self.line = line
+        self.line, self.remedy = line, remedy
 
 
 def _csv(
@@ -176,17 +176,18 @@ def _csv(
     dialect = replace(dialect, delimiter=delimiter, quoted=quoted, line_end=line_end)
     none, minimal = (options.setting("quoting", value) for value in ("none", "minimal"))
     try:
-        table = _CsvRows.read(lines, dialect)
-        joined = table.joined(delimiter) if is_auto else []
+        table = _read_rows(lines, dialect)
+        joined = table.joined if is_auto else []
         if joined and _is_regular(lines, head, delimiter):
             raise _RowError(joined[0][0], f"quotes would join it to line {joined[0][1] + start}")
     except _RowError as error:
         place = f"{path}:{error.line + start}: {error}"
+        if error.remedy:
+            raise UserError(f"{place}; {error.remedy}.") from None
         if not (is_auto and _is_regular(lines, head, delimiter)):
-            remedy = f"; put a value with {delimiter!r}, quotes or line ends in '\"'"
-            remedy += ", and double its quotes"
+            remedy = f"put a value with {delimiter!r}, quotes or line ends in '\"'"
             other = f", or, if quotes are characters of the texts, name {none}" if quoted else ""
-            raise UserError(f"{place}{remedy}{other}.") from None
+            raise UserError(f"{place}; {remedy}, and double its quotes{other}.") from None
         warn(f"{place}; so quotes are read as characters; if they enclose values, name {minimal}")
         content.seek(0)
         return _csv(path, content, dialect, replace(options, quoting="none"))
@@ -239,64 +240,56 @@ def _numbered(lines: TextIO, dialect: Dialect) -> Iterator[tuple[int, int, list[
         csv.field_size_limit(limit)
 
 
-@dataclass(frozen=True)
-class _CsvRows:
+class _CsvRows(NamedTuple):
     """The rows of a table with separators; its columns have a name or are the first."""
 
     header: list[str]
     #: Values of rows that are not blank, by last line.
     rows: dict[int, list[str]]
-    #: First and last line of each row on several lines.
-    spans: list[tuple[int, int]]
+    #: First and last line of each row that seems to be several rows, joined by stray quotes.
+    joined: list[tuple[int, int]]
     #: Number of blank rows.
     blank: int
     #: Lines that repeat the header.
     repeated: list[int]
 
-    @classmethod
-    def read(cls, lines: TextIO, dialect: Dialect) -> Self:
-        """Read the rows; raise _RowError for a row that does not fit the header."""
-        numbered = _numbered(lines, dialect)
-        header = next((row for _, _, row in numbered if any(row)), [])
-        names = {j: name for j, name in enumerate(header) if name.strip() or not j}
-        # A row may have the numbers that are the names of columns.
-        can_repeat = len(names) > 1 and any(map(str.isalpha, "".join(header)))
-        folded = _folded(header) if can_repeat else []
-        rows, spans = dict[int, list[str]](), list[tuple[int, int]]()
-        blank, repeated = 0, list[int]()
-        for first, last, row in numbered:
-            if not "".join(row).strip():
-                blank += row not in ([], [""])
-                continue
-            if row[0].strip(AROUND).casefold() in folded and sorted(_folded(row)) == sorted(folded):
-                if _folded(row) != folded:
-                    fault = "another header, as of joined files, in another order"
-                    raise _RowError(first, f"{fault}; give the files separately")
-                repeated.append(last)
-                continue
-            if len(row) != len(header) or len(names) < len(header):
-                # Values beyond the names may be blank, and columns without a name may be missing.
-                extra = [cell for j, cell in enumerate(row) if j not in names]
-                if any(map(str.strip, [*extra, *header[len(row) :]])):
-                    fault = f"{counted(len(row), 'value')}, but the first line has "
-                    fault += counted(len(names), "name")
-                    raise _RowError(first, fault)
-                row = [row[j] if j < len(row) else "" for j in names]
-            rows[last] = row
-            if first < last:
-                spans.append((first, last))
-        return cls([*names.values()], rows, spans, blank, repeated)
 
-    def joined(self, delimiter: str) -> list[tuple[int, int]]:
-        """Return the lines of each row that seems to be several rows, joined by stray quotes."""
-        # Its first line, its last line and more than half of all have as many separators as names.
-        found = []
-        for first, last in self.spans:
-            parts = LINE_END.split(delimiter.join(self.rows[last]))
-            fits = [part.count(delimiter) == len(self.header) - 1 for part in parts]
+def _read_rows(lines: TextIO, dialect: Dialect) -> _CsvRows:
+    """Return the rows; raise _RowError for a row that does not fit the header."""
+    numbered = _numbered(lines, dialect)
+    header = next((row for _, _, row in numbered if any(row)), [])
+    names = {j: name for j, name in enumerate(header) if name.strip() or not j}
+    # A row may have the numbers that are the names of columns.
+    can_repeat = len(names) > 1 and any(map(str.isalpha, "".join(header)))
+    folded = _folded(header) if can_repeat else []
+    rows, joined = dict[int, list[str]](), list[tuple[int, int]]()
+    blank, repeated = 0, list[int]()
+    for first, last, row in numbered:
+        if not "".join(row).strip():
+            blank += row not in ([], [""])
+            continue
+        if row[0].strip(AROUND).casefold() in folded and sorted(_folded(row)) == sorted(folded):
+            if _folded(row) != folded:
+                fault = "another header, as of joined files, in another order"
+                raise _RowError(first, fault, "give the files separately")
+            repeated.append(last)
+            continue
+        if first < last:
+            # In joined rows, the first, the last and most lines have as many separators.
+            parts = LINE_END.split(dialect.delimiter.join(row))
+            fits = [part.count(dialect.delimiter) == len(row) - 1 for part in parts]
             if fits[0] and fits[-1] and 2 * sum(fits) > len(fits):
-                found.append((first, last))
-        return found
+                joined.append((first, last))
+        if len(row) != len(header) or len(names) < len(header):
+            # Values beyond the names may be blank, and columns without a name may be missing.
+            extra = [cell for j, cell in enumerate(row) if j not in names]
+            if any(map(str.strip, [*extra, *header[len(row) :]])):
+                fault = f"{counted(len(row), 'value')}, but the first line has "
+                fault += counted(len(names), "name")
+                raise _RowError(first, fault)
+            row = [row[j] if j < len(row) else "" for j in names]
+        rows[last] = row
+    return _CsvRows([*names.values()], rows, joined, blank, repeated)
 
 
 def _folded(row: Sequence[str]) -> list[str]:
