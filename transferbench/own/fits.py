@@ -48,17 +48,12 @@ def choose_family(names: Sequence[str], has_source: bool, separator: str | None)
     return "multilabel" if separator or first == "multilabel" else "transfer"
 
 
-def recommended(family: str) -> str | None:
-    """Return the model that may be recommended for problems of a family, None if there is none."""
-    return RECOMMENDED if family == "transfer" else None
-
-
 def model_names(family: str, names: Sequence[str] = (), *, signed: bool = False) -> list[str]:
     """Return the models to compare: the reference, the others, and the recommended one."""
     # `names`: The other models; by default the quick ones that can be fitted.
-    last = recommended(family)
+    last = [RECOMMENDED] if family == "transfer" else []
     quick = [name for name in QUICK[family] if not (signed and name in models.NONNEGATIVE)]
-    return list(dict.fromkeys([REFERENCE[family], *(names or quick), *([last] if last else [])]))
+    return list(dict.fromkeys([REFERENCE[family], *(names or quick), *last]))
 
 
 def plan_fits(

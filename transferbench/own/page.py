@@ -19,7 +19,7 @@ from transferbench.files import write_text
 from transferbench.measures import THRESHOLD, correct
 from transferbench.messages import short_label
 from transferbench.own import document_map
-from transferbench.own.compare import Comparison, decided_shares
+from transferbench.own.compare import Comparison, shares_beside_source
 from transferbench.own.evidence import NO_CONFIDENCE
 from transferbench.own.sample import (
     calibrated,
@@ -187,20 +187,16 @@ def _percent(share: float) -> str:
 
 def of_shares(problem: Problem, fit: Fit | None, model: str) -> list[Block]:
     """Return the shares of the classes in the source beside those of the decisions."""
-    if fit is None or fit.columns != "classes" or not problem.sources:
+    if fit is None or fit.columns != "classes":
         return []
-    source = np.concatenate([domain.Y for domain in problem.sources]).mean(axis=0)
-    more = f": the {MAX_SHARES} that differ most" if len(source) > MAX_SHARES else ""
+    more = f": the {MAX_SHARES} that differ most" if len(problem.classes) > MAX_SHARES else ""
     return [
         _titled(
             f"Shares of the classes in {target}{more}",
             ["class", "labels of the source", f"decisions of {model} on {target}"],
-            (
-                [short_label(problem.classes[c]), _percent(source[c]), _percent(shares[c])]
-                for c in sorted(np.argsort(-abs(shares - source), kind="stable")[:MAX_SHARES])
-            ),
+            ([label, _percent(source), _percent(share)] for label, source, share in shares),
         )
-        for target, shares in decided_shares(problem, fit).items()
+        for target, shares in shares_beside_source(problem, fit, MAX_SHARES).items()
     ]
 
 
