@@ -19,6 +19,7 @@ from transferbench.files import write_text
 from transferbench.measures import THRESHOLD, correct
 from transferbench.messages import short_label
 from transferbench.own import document_map
+from transferbench.own.advice import true_ones
 from transferbench.own.compare import Comparison, shares_beside_source
 from transferbench.own.evidence import NO_CONFIDENCE
 from transferbench.own.sample import (
@@ -329,17 +330,17 @@ def of_topics(session: Session, compared: Comparison) -> list[Block]:
         return []
     best = max(found, key=lambda name: found[name][0])
     coherence, topics = found[best]
-    why = (
-        f" Its topics are the most coherent ones of {', '.join(found)}."
-        if found.keys() - {best}
-        else ""
-    )
-    if coherence <= 0:
-        why += " Their coherence is not above chance, so read them with care."
     words = [word for of in topics.topics.values() for topic in of for word in topic.words]
-    if sum(word in ENGLISH_STOP_WORDS for word in words) > len(words) / 2:
-        why += " Most of the words are stop words; `--option stop_words=english` removes them."
-    return topic_blocks(best, topics, targets, session.describe_in, why)
+    stop_words = sum(word in ENGLISH_STOP_WORDS for word in words)
+    why = true_ones(
+        (len(found) > 1, f" Its topics are the most coherent ones of {', '.join(found)}."),
+        (coherence <= 0, " Their coherence is not above chance, so read them with care."),
+        (
+            2 * stop_words > len(words),
+            " Most of the words are stop words; `--option stop_words=english` removes them.",
+        ),
+    )
+    return topic_blocks(best, topics, targets, session.describe_in, "".join(why))
 
 
 def topic_blocks(
