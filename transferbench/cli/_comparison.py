@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING
 
 from transferbench.cli._terminal import echo, echo_sentences
-from transferbench.messages import duration, short_label
+from transferbench.messages import duration
 
 if TYPE_CHECKING:
     from transferbench.own.advice import Choice
@@ -41,17 +41,20 @@ def fit_models(session: Session, *, crossed: bool = True, untrained: bool = True
         n = sum(len(domain.seen) for domain in problem.domains)
         about = f"{duration(seconds)}, less if fits are saved"
         echo(f"this takes about {about}: {sizes}, {n:,} documents", err=True)
-    bar, ended = ProgressBar(expected, expected), Event()
+    bar, lock, ended = ProgressBar(expected, expected), Lock(), Event()
 
     def watched(plans: Iterable[FitPlan]) -> Iterator[FitPlan]:
         for plan in plans:
-            bar.update(plan.model)
+            with lock:
+                bar.update(plan.model)
             yield plan
-            bar.end(plan.model)
+            with lock:
+                bar.end(plan.model)
 
     def beat() -> None:
         while not ended.wait(1):
-            bar.update()
+            with lock:
+                bar.update()
 
     Thread(target=beat, daemon=True).start()
     try:
@@ -75,22 +78,14 @@ def part_to_compare(session: Session) -> Session:
 
 def print_shares(problem: Problem, fits: Mapping[str, Fit]) -> None:
     """Print the class shares of the models' decisions in each target, and of the source."""
-    import numpy as np
+    from transferbench.own.compare import shares_beside_source
 
-    from transferbench.own.compare import decided_shares
-
-    if not problem.sources:
-        return
-    source = np.concatenate([domain.Y for domain in problem.sources]).mean(axis=0)
-    classes = [*map(short_label, problem.classes)]
-    more = ", …" if len(source) > MAX_SHARES else ""
+    more = ", …" if len(problem.classes) > MAX_SHARES else ""
     for model, fit in fits.items():
-        by_target = decided_shares(problem, fit)
+        by_target = shares_beside_source(problem, fit, MAX_SHARES)
         for target, shares in by_target.items():
-            farthest = np.argsort(-np.abs(shares - source), kind="stable")[:MAX_SHARES]
             parts = [
-                f"{classes[c]} {100 * shares[c]:.0f} % (source {100 * source[c]:.0f})"
-                for c in sorted(farthest)
+                f"{c} {100 * of:.0f} % (source {100 * source:.0f})" for c, source, of in shares
             ]
             where = f" in {target}" if len(by_target) > 1 else ""
             echo(f"shares by {model}{where}: {', '.join(parts)}{more}")

@@ -19,6 +19,7 @@ from transferbench import artefacts
 from transferbench.core.priors import labelled_shares
 from transferbench.errors import Doubt, UserError
 from transferbench.measures import ALL, THRESHOLD, correct, evaluate
+from transferbench.messages import short_label
 from transferbench.own.advice import (
     NO_EVIDENCE,
     Choice,
@@ -27,7 +28,8 @@ from transferbench.own.advice import (
     no_recommendation,
 )
 from transferbench.own.doubts import UNNAMED, data_doubts
-from transferbench.own.fits import ComparedModel, FitPlan, fit_plan, recommended
+from transferbench.own.evidence import RECOMMENDED
+from transferbench.own.fits import ComparedModel, FitPlan, fit_plan
 from transferbench.own.sample import held_out, sample_of, with_features, without_sample
 from transferbench.own.separation import Separation
 from transferbench.problem import Fit, Problem, Truth
@@ -107,15 +109,15 @@ def compare(
     doubts = tuple(data_doubts(problem, separations))
     worthless = [str(doubt) for doubt in doubts if doubt.worthless]
     choice = NO_EVIDENCE if problem.family == "multilabel" else Choice(None, ())
-    best = recommended(problem.family)
-    if worthless and best in fitted:
+    best = fitted.get(RECOMMENDED) if problem.family == "transfer" else None
+    if worthless and best:
         choice = no_recommendation(
             "; ".join(worthless), "Give other documents; labels do not help here."
         )
     elif sample and crossed:
         choice = choose_by_sample(whole or problem, fitted, sample)
-    elif best and best in fitted and not sample:
-        choice = choose(whole or problem, fitted[best], separations)
+    elif best and not sample:
+        choice = choose(whole or problem, best, separations)
     return Comparison(problem, fitted, doubts, choice, separations)
 
 
@@ -264,3 +266,20 @@ def decided_shares(problem: Problem, fit: Fit) -> dict[str, np.ndarray]:
             decided = scores.argmax(axis=1)[:, None] == np.arange(scores.shape[1])
         shares[target.name] = decided[with_features(target)].mean(axis=0)
     return shares
+
+
+def shares_beside_source(
+    problem: Problem, fit: Fit, most: int
+) -> dict[str, list[tuple[str, float, float]]]:
+    """Return class, share in the sources and share of the decisions, by target."""
+    # `most`: Number of classes: those whose shares differ most. There are none without a source.
+    if not problem.sources:
+        return {}
+    source = np.concatenate([domain.Y for domain in problem.sources]).mean(axis=0)
+    return {
+        target: [
+            (short_label(problem.classes[c]), float(source[c]), float(shares[c]))
+            for c in sorted(np.argsort(-abs(shares - source), kind="stable")[:most])
+        ]
+        for target, shares in decided_shares(problem, fit).items()
+    }

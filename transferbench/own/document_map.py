@@ -102,7 +102,7 @@ def _descriptions(
     if fit is not None and not domain.seen.all():
         decided = decisions(held_out(fit).scores[i], problem.family == "multilabel")
     for row in rows:
-        place, text = session.describe(i, row)
+        place, text = session.describe_in(domain.name, row)
         parts, shown, wrong = [place], ["no decision"], False
         if known[row]:
             shown = [short_label(problem.classes[c]) for c in np.flatnonzero(Y[row])] or ["none"]

@@ -19,7 +19,8 @@ from transferbench.files import write_text
 from transferbench.measures import THRESHOLD, correct
 from transferbench.messages import short_label
 from transferbench.own import document_map
-from transferbench.own.compare import Comparison, decided_shares
+from transferbench.own.advice import true_ones
+from transferbench.own.compare import Comparison, shares_beside_source
 from transferbench.own.evidence import NO_CONFIDENCE
 from transferbench.own.sample import (
     calibrated,
@@ -187,20 +188,16 @@ def _percent(share: float) -> str:
 
 def of_shares(problem: Problem, fit: Fit | None, model: str) -> list[Block]:
     """Return the shares of the classes in the source beside those of the decisions."""
-    if fit is None or fit.columns != "classes" or not problem.sources:
+    if fit is None or fit.columns != "classes":
         return []
-    source = np.concatenate([domain.Y for domain in problem.sources]).mean(axis=0)
-    more = f": the {MAX_SHARES} that differ most" if len(source) > MAX_SHARES else ""
+    more = f": the {MAX_SHARES} that differ most" if len(problem.classes) > MAX_SHARES else ""
     return [
         _titled(
             f"Shares of the classes in {target}{more}",
             ["class", "labels of the source", f"decisions of {model} on {target}"],
-            (
-                [short_label(problem.classes[c]), _percent(source[c]), _percent(shares[c])]
-                for c in sorted(np.argsort(-abs(shares - source), kind="stable")[:MAX_SHARES])
-            ),
+            ([label, _percent(source), _percent(share)] for label, source, share in shares),
         )
-        for target, shares in decided_shares(problem, fit).items()
+        for target, shares in shares_beside_source(problem, fit, MAX_SHARES).items()
     ]
 
 
@@ -333,17 +330,17 @@ def of_topics(session: Session, compared: Comparison) -> list[Block]:
         return []
     best = max(found, key=lambda name: found[name][0])
     coherence, topics = found[best]
-    why = (
-        f" Its topics are the most coherent ones of {', '.join(found)}."
-        if found.keys() - {best}
-        else ""
-    )
-    if coherence <= 0:
-        why += " Their coherence is not above chance, so read them with care."
     words = [word for of in topics.topics.values() for topic in of for word in topic.words]
-    if sum(word in ENGLISH_STOP_WORDS for word in words) > len(words) / 2:
-        why += " Most of the words are stop words; `--option stop_words=english` removes them."
-    return topic_blocks(best, topics, targets, session.describe_in, why)
+    stop_words = sum(word in ENGLISH_STOP_WORDS for word in words)
+    why = true_ones(
+        (len(found) > 1, f" Its topics are the most coherent ones of {', '.join(found)}."),
+        (coherence <= 0, " Their coherence is not above chance, so read them with care."),
+        (
+            2 * stop_words > len(words),
+            " Most of the words are stop words; `--option stop_words=english` removes them.",
+        ),
+    )
+    return topic_blocks(best, topics, targets, session.describe_in, "".join(why))
 
 
 def topic_blocks(

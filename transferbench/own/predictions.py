@@ -75,32 +75,40 @@ def predict(
             model: decisions(with_labels(domain, fit.scores[t]), several)
             for model, fit in fits.items()
         }
-        labels = {
-            model: [between.join(problem.classes[c] for c in row) for row in rows]
-            for model, rows in found.items()
-        }
+        labels = {model: _joined(problem.classes, rows, between) for model, rows in found.items()}
         scores = np.clip(with_labels(domain, sure.scores[t]), 0, 1)
-        second = np.argsort(-scores, axis=1, kind="stable")[:, 1]
+        order = np.argsort(-scores, axis=1, kind="stable")
         scores[np.isin(note, unknown) & ~domain.seen] = 0
         columns: dict[str, Sequence[object]] = {kind: labels[first]}
         if several:
-            rows = zip(scores, found[first], strict=True)
-            columns["confidence"] = [between.join(f"{S[c]:.6g}" for c in row) for S, row in rows]
+            columns["confidence"] = [
+                between.join(f"{S[c]:.6g}" for c in row)
+                for S, row in zip(scores, found[first], strict=True)
+            ]
         elif first not in unranked:
             columns["confidence"] = _short(scores.max(axis=1))
         if others and kind == "predicted":  # clusters of different models have nothing in common
             by_document = zip(*found.values(), strict=True)
-            columns["agree"] = _short(
-                fmean({*row} == {*rows[0]} for row in rows) for rows in by_document
-            )
+            same = (fmean({*row} == {*rows[0]} for row in rows) for rows in by_document)
+            columns["agree"] = _short(same)
         columns |= {f"{kind}_{model}": labels[model] for model in others}
+        if with_scores and not several:
+            columns["second"] = _joined(problem.classes, order[:, 1:2].tolist(), between)
         if with_scores:
-            columns |= {} if several else {"second": [problem.classes[c] for c in second]}
             named = zip(problem.classes, scores.T, strict=True)
             columns |= {f"score_{name}": _short(values) for name, values in named}
         columns["note"] = np.where(domain.seen, YOURS, note).tolist()
         parts.append(pd.DataFrame(columns))
-    predictions = pd.concat(parts, ignore_index=True)
+    return _beside(targets, pd.concat(parts, ignore_index=True), kind)
+
+
+def _joined(classes: Sequence[str], rows: Iterable[Iterable[int]], between: str) -> list[str]:
+    """Return the names of the classes of each row as one text."""
+    return [between.join(classes[c] for c in row) for row in rows]
+
+
+def _beside(targets: Sequence[Documents], predictions: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Return the user's table of the documents, with the predictions."""
     table = pd.concat([documents.table for documents in targets])
     if "note" in table and not table["note"].dropna().isin((GUESS, INDIRECT, YOURS, "")).all():
         predictions = predictions.rename(columns={"note": f"{kind}_note"})

@@ -148,21 +148,17 @@ class Session:
         fitted = {plan.model: fit(plan, crossed=plan.model == names[0]) for plan in plans}
         return replace(compared, problem=self.problem, models={**compared.models, **fitted})
 
-    def describe(self, domain: int, row: int) -> tuple[str, str]:
-        """Return the place of a document, and its text, which is empty for matrices."""
+    def describe_in(self, name: str, row: int) -> tuple[str, str]:
+        """Return the place of a document of a domain, and its text, which is empty for matrices."""
         # The place is its file and row there; without files it is its domain and number.
+        domain = [domain.name for domain in self.problem.domains].index(name)
         files = [*self.sources, *self.targets]
         row = int(self.rows[domain][row]) if self.rows else row
         if not files:
-            return f"{self.problem.domains[domain].name}, document {row + 1}", ""
+            return f"{name}, document {row + 1}", ""
         file, number = files[domain].table.index[row]
         text = str(files[domain].content[row]) if files[domain].kind == "texts" else ""
         return f"{self._file_names[file]}, row {number}", text
-
-    def describe_in(self, name: str, row: int) -> tuple[str, str]:
-        """Return the place and the text of a document of the domain of a name, see `describe`."""
-        names = [domain.name for domain in self.problem.domains]
-        return self.describe(names.index(name), row)
 
     @cached_property
     def _file_names(self) -> dict[str, str]:
