@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench import settings
+from transferbench.core.documents import with_view
 from transferbench.core.scale import safe_scale
 from transferbench.data import text
 from transferbench.data.problems import split_by_domain
@@ -160,12 +161,16 @@ def documents_problem(
     of_file = np.repeat(np.arange(len(files)), [len(file) for file in files])
     views, features = _word_views(files, options, family) if words else ([], np.array(()))
     names = _domain_names(files, [ALL] if family == "multilabel" else [])
+    views += [] if dense is None else [dense]
     seen = of_file < len(sources)
     try:
-        return split_by_domain(
-            name, family, classes, names, of_file, [*views, *([] if dense is None else [dense])],
-            Y, seen, scored=~seen & has_label, signed=not words, features=features,
+        problem, truth = split_by_domain(
+            name, family, classes, names, of_file, views, Y, seen, scored=~seen & has_label,
+            signed=not words, features=features,
         )  # fmt: skip
+        for v in range(len(views)):  # models that see one view need domains that differ in it
+            with_view(problem, [domain.views[v] for domain in problem.domains])
+        return problem, truth
     except ValueError as error:
         raise UserError(f"{error}".removeprefix("own: ")) from error
 
