@@ -64,7 +64,7 @@ def draw(
         f"Drawn at random (seed {SEED}): {drawn}.",
     ]
     by = f"by decision of {model}" if model else "by label"
-    panels = {"domain": "by domain", "decision": f"{by}; the source by label"}
+    panels = {"domain": "by domain", "decision": f"{by};\nthe source by label"}
     return _picture(points.iloc[rng.permutation(len(points))], panels, names), sentences
 
 

@@ -85,7 +85,9 @@ def write(
     warnings = [f"{line}." for line in warning_lines(compared, compared.models)]
     found = document_map.draw(session, fit, truth, names, model)
     of_map = Picture(
-        "map.svg", "Map of the documents, by domain and by decision", "it has no table"
+        "map.svg",
+        "Map of the documents, by domain and by decision",
+        "the number of documents of a colour is in the key",
     )
     sections: dict[str, Sequence[Block]] = {
         "Warnings": [warnings] if warnings else [],
@@ -98,7 +100,8 @@ def write(
         "Topics": of_topics(session, compared),
         "What was compared": [about(_documents(session), problem, session.options)],
     }
-    blocks: list[Block] = [*sentences]
+    compared_on = "; ".join(f"{file} ({what})" for file, what in _documents(session))
+    blocks: list[Block] = [*sentences, f"Compared on {compared_on}."]
     if choice.evidence:
         blocks.append(Section("The evidence", [choice.evidence], folded=True))
     blocks += [Section(name, parts) for name, parts in sections.items() if parts]
