@@ -30,7 +30,7 @@ from transferbench.own.compare import Comparison, results_table
 from transferbench.own.dialect import Dialect
 from transferbench.own.documents import Documents, Labels, ReadOptions, find_domains
 from transferbench.own.doubts import data_doubts
-from transferbench.own.evidence import MAX_EVIDENCE, NO_CONFIDENCE, PART, RECOMMENDED
+from transferbench.own.evidence import MAX_EVIDENCE, PART, RECOMMENDED
 from transferbench.own.fits import ComparedModel, FitPlan, choose_family, fit_plan, model_problem
 from transferbench.own.problem import load
 from transferbench.own.sample import (
@@ -88,7 +88,7 @@ class Session:
         *,
         labels: Labels = "any",
         label_file: Path | None = None,
-        label_weight: float = LABEL_WEIGHT,
+        label_weight: float | None = None,
         options: Params,
         read_options: ReadOptions = ReadOptions(),
         clusters: int = 0,
@@ -97,7 +97,7 @@ class Session:
         """Make a session with a problem that is made of files."""
         # `labels`: Labels that targets must have. With a labelled sample, only its labels are read.
         # `label_weight`: Number of documents of a source as which a labelled document of the sample
-        # counts in training.
+        # counts in training; LABEL_WEIGHT by default.
         # `using`: Settings that also name the folder that keeps fits.
         family = choose_family([p.model for p in plans], bool(sources), read_options.separator)
         if label_file and family != "transfer":
@@ -112,7 +112,8 @@ class Session:
         )  # fmt: skip
         problem = loaded.problem
         if label_file:
-            problem = with_sample(problem, loaded.truth, label_weight)
+            weight = LABEL_WEIGHT if label_weight is None else label_weight
+            problem = with_sample(problem, loaded.truth, weight)
         used = using or load_settings()
         return cls(
             problem, plans, loaded.truth, loaded.sources, loaded.targets, loaded.options,
@@ -260,8 +261,7 @@ class Session:
         targets = self.targets if path.suffix.lower() == ".jsonl" else self._with_texts()
         seen = model_problem(compared.problem, next(iter(names)), self.features == "both")
         table = predictions.predict(
-            seen, fits, targets, separator=separator, with_scores=with_scores,
-            unranked=NO_CONFIDENCE,
+            seen, fits, targets, separator=separator, with_scores=with_scores
         )  # fmt: skip
         predictions.write(path, table, self.targets[0].dialect)
         return len(table)
