@@ -17,7 +17,7 @@ from transferbench import artefacts
 from transferbench.cli import _comparison
 from transferbench.cli._terminal import echo_sentences
 from transferbench.errors import UserError
-from transferbench.own import advice, compare, fits, session
+from transferbench.own import advice, fits, session
 from transferbench.own.text import measure
 from transferbench.runs import progress
 
@@ -147,14 +147,14 @@ def test_predict_takes_the_recommended_model_and_says_why(call, folder, monkeypa
 
 
 def test_without_advice_predict_writes_only_what_is_named_or_forced(call, folder, monkeypatch):
-    original = compare.compare
+    original = session.Session.compare
 
     def no_advice(*arguments, **options):
         result = original(*arguments, **options)
         choice = replace(result.choice, model=None, sentences=("No advice: all models differ.",))
         return replace(result, choice=choice)
 
-    monkeypatch.setattr(compare, "compare", no_advice)
+    monkeypatch.setattr(session.Session, "compare", no_advice)
     code, out, err = call("predict", *FILES, "--out", "a.csv")
     assert (code, out) == (1, "No advice: all models differ.\n")
     assert err.splitlines()[-1] == (

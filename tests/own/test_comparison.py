@@ -21,6 +21,7 @@ from transferbench.own import compare, evidence, fits, sample
 from transferbench.own.advice import Choice, choose, choose_by_sample
 from transferbench.own.compare import Comparison
 from transferbench.own.fits import ComparedModel
+from transferbench.own.session import Session
 from transferbench.problem import Fit, Problem, Truth
 
 SOURCE, TRUTH = make_problem(documents=4)
@@ -463,7 +464,7 @@ def test_labels_of_a_sample_train_with_their_weight_and_can_be_taken_out_again()
 def test_a_sampled_comparison_has_each_model_with_and_without_training_on_the_sample():
     problem, truth = make_problem(documents=60)
     drawn, others = subsample(problem, truth, labelled=20, label_weight=10.0)
-    found = compare.compare(drawn, fits.plan_fits("transfer", ["lr", "consensus"], {}))
+    found = Session(drawn, fits.plan_fits("transfer", ["lr", "consensus"], {})).compare()
     assert found.choice.model in found.models
     for model in found.models.values():
         assert len(model.fits[0].held_out) == len(drawn.domains)
@@ -473,8 +474,8 @@ def test_a_sampled_comparison_has_each_model_with_and_without_training_on_the_sa
     assert (lines[0]["scored"], lr["scored"]) == (20, 40)
     assert lines[0]["accuracy"] > 0.5
     assert {"untrained", "accuracy"} <= set(lines[1])
-    assert compare.compare(drawn, fits.plan_fits("transfer", ["lr"], {}), crossed=False,
-                           untrained=False).models["lr"].untrained == ()  # fmt: skip
+    alone = Session(drawn, fits.plan_fits("transfer", ["lr"], {}))
+    assert alone.compare(crossed=False, untrained=False).models["lr"].untrained == ()
 
 
 def test_large_domains_are_cut_at_random_without_losing_labels():
@@ -586,7 +587,7 @@ def test_a_model_that_cannot_take_negative_features_has_a_row_that_says_so():
     domains = tuple(replace(d, views=(d.X - 0.5,), signed=True) for d in problem.domains)
     signed = replace(problem, domains=domains)
     names = [*fits.model_names("transfer", signed=True), "cocc"]
-    found = compare.compare(signed, fits.plan_fits("transfer", names, {}))
+    found = Session(signed, fits.plan_fits("transfer", names, {})).compare()
     assert found.choice.sentences[0] == "Weakly recommended: consensus."
     (doubt,) = found.models["cocc"].doubts
     assert doubt.text.startswith(

@@ -141,7 +141,6 @@ class UserData(ReadOptions, FileOptions):
     ) -> Session:
         """Read the files, and print what is used of them."""
         from transferbench.own.fits import params_by_model, plan_fits
-        from transferbench.own.sample import LABEL_WEIGHT
         from transferbench.own.session import Session
         from transferbench.parameters import parse
 
@@ -150,7 +149,7 @@ class UserData(ReadOptions, FileOptions):
             self.sources, self.targets,
             plan_fits(self.family, names, params, repeats=repeats, seed=self.seed),
             labels=labels, label_file=self.sample_file if self.sampled else None,
-            label_weight=LABEL_WEIGHT if self.label_weight is None else self.label_weight,
+            label_weight=self.label_weight,
             options=parse(self.task_options), read_options=self, clusters=clusters,
             using=click.get_current_context().find_object(Settings),
         )  # fmt: skip

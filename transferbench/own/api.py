@@ -13,7 +13,6 @@ from transferbench.errors import UserError
 from transferbench.own.documents import ReadOptions
 from transferbench.own.evidence import REFERENCE
 from transferbench.own.fits import choose_family, model_names, plan_fits
-from transferbench.own.sample import LABEL_WEIGHT
 from transferbench.own.session import Session
 from transferbench.parameters import Params, Positive
 from transferbench.problem import Problem, Truth
@@ -91,10 +90,10 @@ def compare(
     if not of_files and (problem is None or source or target or options or reading or labels):
         expected = "a problem or the name of a task, or else source and target, with options"
         raise UserError(f"expected {expected}.")
-    if label_weight is not None and not labels:
-        raise UserError("label_weight weighs the labels of a sample; expected labels, too.")
-    weight = LABEL_WEIGHT if label_weight is None else label_weight
-    weight = parameters.convert(weight, Positive, "label_weight")
+    if label_weight is not None:
+        if not labels:
+            raise UserError("label_weight weighs the labels of a sample; expected labels, too.")
+        label_weight = parameters.convert(label_weight, Positive, "label_weight")
     truth = None
     if problem is None:
         how = ReadOptions(**parameters.resolve(ReadOptions.__init__, reading, "compare"))  # type: ignore[arg-type]
@@ -104,7 +103,7 @@ def compare(
             [source] if isinstance(source, str) else source,
             [target] if isinstance(target, str) else target,
             plan_fits(family, names, params or {}, repeats=repeats),
-            label_file=Path(labels) if labels else None, label_weight=weight,
+            label_file=Path(labels) if labels else None, label_weight=label_weight,
             options=options or {}, read_options=how,
         )  # fmt: skip
     else:

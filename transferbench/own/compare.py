@@ -1,13 +1,8 @@
-"""Compare the models that are fitted on one problem.
-
-A problem may contain seen labels of a target: those of a random sample. They train the models and
-choose one. Other labels of targets reach no model and no recommendation, because `compare` does not
-receive the truth. If there is a truth, `results_table` uses it to add measures.
-"""
+"""The comparison of models that are fitted on one problem, and its table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import fmean, stdev
@@ -15,22 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transferbench import artefacts
 from transferbench.core.priors import labelled_shares
-from transferbench.errors import Doubt, UserError
+from transferbench.errors import Doubt
 from transferbench.measures import ALL, THRESHOLD, correct, evaluate
 from transferbench.messages import short_label
-from transferbench.own.advice import (
-    NO_EVIDENCE,
-    Choice,
-    choose,
-    choose_by_sample,
-    no_recommendation,
-)
-from transferbench.own.doubts import UNNAMED, data_doubts
-from transferbench.own.evidence import RECOMMENDED
-from transferbench.own.fits import ComparedModel, FitPlan, fit_plan
-from transferbench.own.sample import held_out, sample_of, with_features, without_sample
+from transferbench.own.advice import Choice
+from transferbench.own.fits import ComparedModel
+from transferbench.own.sample import held_out, with_features
 from transferbench.own.separation import Separation
 from transferbench.problem import Fit, Problem, Truth
 from transferbench.stats import PairedTest, paired_error
@@ -70,55 +56,6 @@ class Comparison:
             return facts
         shares = labelled_shares(replace(problem, domains=problem.sources)).tolist()
         return {"source_shares": dict(zip(problem.classes, shares, strict=True)), **facts}
-
-
-def compare(
-    problem: Problem,
-    plans: Iterable[FitPlan],
-    separations: Mapping[str, Separation] = UNNAMED,
-    *,
-    crossed: bool = True,
-    untrained: bool = True,
-    clusters: bool = False,
-    embedded: bool = False,
-    folder: artefacts.Folder | None = None,
-    whole: Problem | None = None,
-) -> Comparison:
-    """Fit the models, and recommend one."""
-    # `problem`: Its targets may have labelled documents, drawn at random. They train the models,
-    # choose one, and show what accuracy to expect of it.
-    # `separations`: Words or features that separate targets from the source; doubts name them.
-    # `crossed`: False if no model is to be chosen, so that labelled documents need not be held out.
-    # `untrained`: True to fit each model also without the labelled documents, if there are some.
-    # `folder`: Folder that keeps fits for the next command; None to keep none.
-    fitted: dict[str, ComparedModel] = {}
-    memory: artefacts.Memory = {}
-    sample = sample_of(problem)
-    without = without_sample(problem) if sample and untrained else None
-    fit = partial(
-        fit_plan, memory=memory, separations=separations, clusters=clusters, embedded=embedded,
-        folder=folder,
-    )  # fmt: skip
-    for planned in plans:
-        model = fit(problem, planned, crossed=crossed)
-        if not model.fits and not fitted:
-            raise UserError(f"{model.model}: {model.doubts[0]}.")
-        if without and model.fits:
-            model = replace(model, untrained=fit(without, planned).fits)
-        fitted[model.model] = model
-    doubts = tuple(data_doubts(problem, separations))
-    worthless = [str(doubt) for doubt in doubts if doubt.worthless]
-    choice = NO_EVIDENCE if problem.family == "multilabel" else Choice(None, ())
-    best = fitted.get(RECOMMENDED) if problem.family == "transfer" else None
-    if worthless and best:
-        choice = no_recommendation(
-            "; ".join(worthless), "Give other documents; labels do not help here."
-        )
-    elif sample and crossed:
-        choice = choose_by_sample(whole or problem, fitted, sample)
-    elif best and not sample:
-        choice = choose(whole or problem, best, separations)
-    return Comparison(problem, fitted, doubts, choice, separations)
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import fields
 from functools import partial
 from typing import Any
 
 from transferbench import artefacts, models
 from transferbench.own.multilabel import fit_in_tasks
-from transferbench.problem import FeatureClusters, Fit, Problem
+from transferbench.problem import FeatureClusters as FeatureClusters  # found here by artefacts
+from transferbench.problem import Fit, Problem
 
 
 def fit(
@@ -35,7 +35,7 @@ def fit(
     @artefacts.artefact
     def fitted(
         problem: Problem, model: str, params: list[tuple[str, Any]], seed: int | None, code: str
-    ) -> tuple[tuple[Any, ...], float, list[str]]:
+    ) -> tuple[list[tuple[str, Any]], float, list[str]]:
         with warnings.catch_warnings(record=True) as printed:
             warnings.simplefilter("default")
             with artefacts.use(memory) as costs:
@@ -44,19 +44,12 @@ def fit(
                 result = fit_in_tasks(problem, fit_one)
                 seconds = costs.clock() - start
         texts = [str(warning.message).rstrip(".") for warning in printed]
-        plain = {field.name: getattr(result, field.name) for field in fields(result)} | {
-            "diagnostics": [*result.diagnostics.items()],
-            "factors": [[(c.kind, c.U, c.H) for c in of_domain] for of_domain in result.factors],
-        }
-        return tuple(plain.values()), seconds, texts
+        plain = vars(result) | {"diagnostics": [*result.diagnostics.items()]}
+        return [*plain.items()], seconds, texts
 
     is_ours = not models.is_external(model) and models.get(model).path.is_relative_to(models.FOLDER)
     with artefacts.use(folder if is_ours else None):
         code = models.code(model) if folder and is_ours else ""
         packed, seconds, texts = fitted(problem, model, sorted(params.items()), seed, code)
-    values = dict(zip((field.name for field in fields(Fit)), packed, strict=True))
-    factors = (
-        tuple(FeatureClusters(*parts) for parts in of_domain) for of_domain in values["factors"]
-    )
-    values |= {"diagnostics": dict(values["diagnostics"]), "factors": tuple(factors)}
-    return Fit(**values), seconds, texts
+    values = dict(packed)
+    return Fit(**values | {"diagnostics": dict(values["diagnostics"])}), seconds, texts

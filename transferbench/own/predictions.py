@@ -6,7 +6,7 @@ import csv
 import json
 import random
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -25,6 +25,7 @@ from transferbench.messages import no_formula
 from transferbench.own.dialect import DEFAULT, Dialect
 from transferbench.own.documents import Documents
 from transferbench.own.doubts import NO_TRANSFER
+from transferbench.own.evidence import NO_CONFIDENCE
 from transferbench.own.multilabel import SEPARATOR
 from transferbench.own.sample import calibrated, sample_of
 from transferbench.own.tables import JsonNumber
@@ -44,7 +45,6 @@ def predict(
     *,
     separator: str | None = None,
     with_scores: bool = False,
-    unranked: Collection[str] = (),
 ) -> pd.DataFrame:
     """Return the user's table of the documents of the targets, with predictions."""
     # After the user's columns come these. They replace user's columns with these names, but a
@@ -62,7 +62,6 @@ def predict(
     # `row` is the number in the file, from 1.
     # `fits`: The fit of each model, by name. The first gives label and confidence.
     # `separator`: Text between several labels of a document; None if a document has one.
-    # `unranked`: Models without a confidence.
     several, between = problem.family == "multilabel", separator or SEPARATOR
     first, *others = fits
     kind = "predicted" if fits[first].columns == "classes" else "cluster"
@@ -85,7 +84,7 @@ def predict(
                 between.join(f"{S[c]:.6g}" for c in row)
                 for S, row in zip(scores, found[first], strict=True)
             ]
-        elif first not in unranked:
+        elif first not in NO_CONFIDENCE:
             columns["confidence"] = _short(scores.max(axis=1))
         if others and kind == "predicted":  # clusters of different models have nothing in common
             by_document = zip(*found.values(), strict=True)
@@ -195,7 +194,8 @@ def write(path: Path, table: pd.DataFrame, dialect: Dialect = DEFAULT) -> None:
     suffix = path.suffix.lower()
     if suffix == ".jsonl":
         dialect = DEFAULT
-        rows = (zip(table, row, strict=True) for row in _rows(table))
+        values = table.itertuples(index=False, name=None)  # missing ones are NaN
+        rows = (zip(table, row, strict=True) for row in values)
         text = "".join(f"{_json({k: v for k, v in row if v == v})}\n" for row in rows)
     else:
         text = _csv_text(table, replace(dialect, delimiter="\t") if suffix == ".tsv" else dialect)
@@ -213,11 +213,6 @@ def write(path: Path, table: pd.DataFrame, dialect: Dialect = DEFAULT) -> None:
         temporary.write_bytes(marked.encode(dialect.encoding, "backslashreplace"))
 
 
-def _rows(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
-    """Yield the values of each row; missing values are NaN."""
-    yield from table.itertuples(index=False, name=None)
-
-
 def _csv_text(table: pd.DataFrame, dialect: Dialect) -> str:
     """Return the rows as CSV, with quotes if a value needs them or the dialect has them."""
     text = StringIO()
@@ -227,7 +222,8 @@ def _csv_text(table: pd.DataFrame, dialect: Dialect) -> str:
     writer = csv.writer(text, **form)
     try:
         writer.writerow([*table])
-        writer.writerows([_cell(v) if v == v else "" for v in row] for row in _rows(table))
+        rows = table.itertuples(index=False, name=None)
+        writer.writerows([_cell(v) if v == v else "" for v in row] for row in rows)
     except csv.Error:  # a value needs quotes
         if dialect.quoted:
             raise

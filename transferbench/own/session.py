@@ -19,14 +19,28 @@ import numpy as np
 from transferbench.artefacts import Folder, open_folder
 from transferbench.errors import UserError
 from transferbench.models.transfer.consensus import FEW
-from transferbench.own import compare as comparing
-from transferbench.own.compare import Comparison
+from transferbench.own.advice import (
+    NO_EVIDENCE,
+    Choice,
+    choose,
+    choose_by_sample,
+    no_recommendation,
+)
+from transferbench.own.compare import Comparison, results_table
 from transferbench.own.dialect import Dialect
 from transferbench.own.documents import Documents, Labels, ReadOptions, find_domains
-from transferbench.own.evidence import MAX_EVIDENCE, NO_CONFIDENCE, PART
-from transferbench.own.fits import FitPlan, choose_family, fit_plan, model_problem
+from transferbench.own.doubts import data_doubts
+from transferbench.own.evidence import MAX_EVIDENCE, PART, RECOMMENDED
+from transferbench.own.fits import ComparedModel, FitPlan, choose_family, fit_plan, model_problem
 from transferbench.own.problem import load
-from transferbench.own.sample import LABEL_WEIGHT, random_rows, sample_of, take, with_sample
+from transferbench.own.sample import (
+    LABEL_WEIGHT,
+    random_rows,
+    sample_of,
+    take,
+    with_sample,
+    without_sample,
+)
 from transferbench.own.separation import Separation, separations
 from transferbench.own.vectors import Features
 from transferbench.parameters import Params
@@ -74,7 +88,7 @@ class Session:
         *,
         labels: Labels = "any",
         label_file: Path | None = None,
-        label_weight: float = LABEL_WEIGHT,
+        label_weight: float | None = None,
         options: Params,
         read_options: ReadOptions = ReadOptions(),
         clusters: int = 0,
@@ -83,7 +97,7 @@ class Session:
         """Make a session with a problem that is made of files."""
         # `labels`: Labels that targets must have. With a labelled sample, only its labels are read.
         # `label_weight`: Number of documents of a source as which a labelled document of the sample
-        # counts in training.
+        # counts in training; LABEL_WEIGHT by default.
         # `using`: Settings that also name the folder that keeps fits.
         family = choose_family([p.model for p in plans], bool(sources), read_options.separator)
         if label_file and family != "transfer":
@@ -98,7 +112,8 @@ class Session:
         )  # fmt: skip
         problem = loaded.problem
         if label_file:
-            problem = with_sample(problem, loaded.truth, label_weight)
+            weight = LABEL_WEIGHT if label_weight is None else label_weight
+            problem = with_sample(problem, loaded.truth, weight)
         used = using or load_settings()
         return cls(
             problem, plans, loaded.truth, loaded.sources, loaded.targets, loaded.options,
@@ -128,25 +143,55 @@ class Session:
         untrained: bool = True,
         clusters: bool = False,
     ) -> Comparison:
-        """Fit the models, and recommend one; see `compare.compare`."""
-        return comparing.compare(
-            self.problem, progress(self.plans), self._separations(), crossed=crossed,
-            untrained=untrained, clusters=clusters, embedded=self.features == "both",
-            folder=self.folder, whole=self.whole,
-        )  # fmt: skip
+        """Fit the models, and recommend one."""
+        # Labels of targets other than those of the sample reach no model and no recommendation:
+        # the truth is only used by `table`.
+        # `crossed`: False if no model is to be chosen, so that labelled documents need not be held
+        # out.
+        # `untrained`: True to fit each model also without the labelled documents, if there are
+        # some.
+        # `clusters`: True to accept a model that finds clusters in place of the classes.
+        problem, sample = self.problem, sample_of(self.problem)
+        without = without_sample(problem) if sample and untrained else None
+        fit = self._fitter(clusters)
+        fitted: dict[str, ComparedModel] = {}
+        for planned in progress(self.plans):
+            model = fit(problem, planned, crossed=crossed)
+            if not model.fits and not fitted:
+                raise UserError(f"{model.model}: {model.doubts[0]}.")
+            if without and model.fits:
+                model = replace(model, untrained=fit(without, planned).fits)
+            fitted[model.model] = model
+        doubts = tuple(data_doubts(problem, self._separations))
+        worthless = [str(doubt) for doubt in doubts if doubt.worthless]
+        choice = NO_EVIDENCE if problem.family == "multilabel" else Choice(None, ())
+        best = fitted.get(RECOMMENDED) if problem.family == "transfer" else None
+        if worthless and best:
+            choice = no_recommendation(
+                "; ".join(worthless), "Give other documents; labels do not help here."
+            )
+        elif sample and crossed:
+            choice = choose_by_sample(self.whole or problem, fitted, sample)
+        elif best and not sample:
+            choice = choose(self.whole or problem, best, self._separations)
+        return Comparison(problem, fitted, doubts, choice, self._separations)
 
     def fit_whole(self, compared: Comparison, names: Sequence[str]) -> Comparison:
         """Return a comparison of `part` with models that are fitted on all documents."""
         # The confidences of the first one are calibrated, for which its labels are held out.
         if compared.problem is self.problem:
             return compared
-        fit = partial(
-            fit_plan, self.problem, memory={}, separations=self._separations(),
+        fit = self._fitter()
+        plans = [plan for plan in self.plans if plan.model in names]
+        fitted = {p.model: fit(self.problem, p, crossed=p.model == names[0]) for p in plans}
+        return replace(compared, problem=self.problem, models={**compared.models, **fitted})
+
+    def _fitter(self, clusters: bool = False) -> Callable[..., ComparedModel]:
+        """Return `fit_plan` with the memory, the folder and the separations of one comparison."""
+        return partial(
+            fit_plan, memory={}, separations=self._separations, clusters=clusters,
             embedded=self.features == "both", folder=self.folder,
         )  # fmt: skip
-        plans = [plan for plan in self.plans if plan.model in names]
-        fitted = {plan.model: fit(plan, crossed=plan.model == names[0]) for plan in plans}
-        return replace(compared, problem=self.problem, models={**compared.models, **fitted})
 
     def describe_in(self, name: str, row: int) -> tuple[str, str]:
         """Return the place of a document of a domain, and its text, which is empty for matrices."""
@@ -168,13 +213,15 @@ class Session:
         counts = Counter(Path(path).name for path in paths)
         return {path: Path(path).name if counts[Path(path).name] == 1 else path for path in paths}
 
+    @cached_property
     def _separations(self) -> Mapping[str, Separation]:
+        """Words or features that separate targets from the source; doubts name them."""
         return separations(self.problem, self.sources, self.targets, self.options)
 
     def table(self, compared: Comparison) -> DataFrame:
         """Return a row for each target and model; see `compare.results_table`."""
         # Without a truth, models are scored on labelled documents of targets that are held out.
-        return comparing.results_table(compared, self.truth or sample_of(self.problem))
+        return results_table(compared, self.truth or sample_of(self.problem))
 
     def _with_texts(self) -> list[Documents]:
         """Return the targets, each text in a column also if it is a key of an object of JSON."""
@@ -214,8 +261,7 @@ class Session:
         targets = self.targets if path.suffix.lower() == ".jsonl" else self._with_texts()
         seen = model_problem(compared.problem, next(iter(names)), self.features == "both")
         table = predictions.predict(
-            seen, fits, targets, separator=separator, with_scores=with_scores,
-            unranked=NO_CONFIDENCE,
+            seen, fits, targets, separator=separator, with_scores=with_scores
         )  # fmt: skip
         predictions.write(path, table, self.targets[0].dialect)
         return len(table)
