@@ -190,14 +190,15 @@ def test_where_no_model_is_recommended_one_must_be_named(call, folder, command, 
 LABEL = (*FILES, "-m", "lr", "--label-sample", "5")
 
 
-def test_a_sample_to_label_is_random_fixed_and_in_the_order_of_the_files(call, folder):
+def test_a_sample_to_label_is_random_and_fixed(call, folder):
     assert call("compare", *LABEL)[0] == 0
     assert (folder / "label-these.csv").read_bytes().startswith(codecs.BOM_UTF8)
     sample = read_csv("label-these.csv")
     assert list(sample[0]) == ["file", "row", "text", "label"]
     texts = [row["text"] for row in read_csv("t.csv")]
     numbers = [int(row["row"]) for row in sample]
-    assert numbers == sorted(set(numbers))
+    assert len({*numbers}) == 5
+    assert numbers != sorted(numbers), "who labels the first ones has a random sample"
     assert [row["text"] for row in sample] == [texts[i - 1] for i in numbers]
     assert {(row["file"], row["label"]) for row in sample} == {("t.csv", "")}
     code, _, err = call("compare", *LABEL)
@@ -209,7 +210,15 @@ def test_a_sample_to_label_is_random_fixed_and_in_the_order_of_the_files(call, f
     arguments = ("predict", *FILES, "-m", "lr", "--out", "a.csv", "--label-sample", "99")
     assert call(*arguments, "--labels", "all.csv")[0] == 0
     rows = [tuple(row.values()) for row in read_csv("all.csv")]
-    assert rows == [("t.csv", "1", "'=cat", "u1", ""), ("t.csv", "2", "ship", "u2", "")]
+    assert sorted(rows) == [("t.csv", "1", "'=cat", "u1", ""), ("t.csv", "2", "ship", "u2", "")]
+
+
+def test_the_users_column_of_labels_is_emptied_whatever_its_case(call, folder):
+    write_csv(folder / "t.csv", [("a cat", "cat"), ("a ship", "sea")], ("text", "Label"))
+    assert call("compare", *LABEL)[0] == 0
+    sample = read_csv("label-these.csv")
+    assert list(sample[0]) == ["file", "row", "text", "Label"]
+    assert {row["Label"] for row in sample} == {""}
 
 
 @pytest.fixture

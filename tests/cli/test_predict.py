@@ -208,6 +208,7 @@ def test_a_worthless_result_is_written_only_by_force(call, folder):
     [
         ({"--source": "no.csv"}, "no.csv: no such file; give the path of a file of documents."),
         ({"--target": "bad.csv"}, "bad.csv:2: 1 value, but"),
+        ({"--text-column": "row"}, "column 'row': transferbench writes a column of this name"),
         ({"--model": "gmcf"}, "Did you mean 'gcmf'?"),
         ({"--model": "lnkmtc"}, "lnkmtc is a clustering model and this is a transfer problem"),
         ({"--model": "nmf"}, "nmf: it finds clusters, which have no names; choose another model."),

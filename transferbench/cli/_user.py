@@ -12,7 +12,7 @@ import click
 
 from transferbench.cli._options import Checked, Seed, completing, model_names, option, passing
 from transferbench.cli._terminal import echo
-from transferbench.errors import UserError
+from transferbench.errors import UserError, brief
 from transferbench.files import file_mode, user_path
 from transferbench.messages import counted
 from transferbench.own.documents import Labels, ReadOptions, find_domains
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from transferbench.own.session import Session
     from transferbench.problem import Family
 
+#: Columns that are written; the columns of texts and labels have other names.
+WRITTEN = {"file", "row", "predicted", "cluster", "confidence", "second", "agree"}
 #: The value of --model that stands for the recommended model.
 AUTO = "auto"
 
@@ -166,7 +168,8 @@ class UserData(ReadOptions, FileOptions):
         if blank := sum(sum(blank_texts(documents)) for documents in session.targets):
             echo(f"{counted(blank, 'document')} without a text cannot be drawn", err=True)
         what = f"{counted(count, 'document')} to label; fill in the column {self.label}"
-        echo(f"{self.sample_file}: {what}, then give --labels {self.sample_file}", err=True)
+        option = "--target" if self.family == "multilabel" else "--labels"
+        echo(f"{self.sample_file}: {what}, then give {option} {self.sample_file}", err=True)
 
     def check_outputs(self, out: Path | None = None, html: Path | None = None) -> None:
         """Check that the outputs and the sample to label can be written, before work begins."""
@@ -182,6 +185,12 @@ class UserData(ReadOptions, FileOptions):
             outputs.append(("--html", html, (".html", ".htm")))
         if self.label_sample:
             outputs.append(("--labels", self.sample_file, (".csv",)))
+        taken = {self.text.casefold(), self.label.casefold()} & (
+            WRITTEN if out or self.label_sample else set()
+        )
+        if taken:
+            why = "transferbench writes a column of this name, so yours would be lost"
+            raise UserError(f"column {brief(taken.pop())}: {why}; rename it in your file.")
         domains = find_domains([*self.sources, *self.targets])
         read = [*map(user_path, self.vectors), *([self.sample_file] if self.sampled else [])]
         check_outputs(outputs, [*read, *(file for domain in domains for file in domain.files)])

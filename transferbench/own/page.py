@@ -172,7 +172,9 @@ def of_models(table: DataFrame, problem: Problem) -> list[Block]:
     for target, group in table.groupby("target", sort=False):
         rows = group.to_dict("records")
         cells = columns(rows, problem)
-        cells["s"] = cells.pop("s")  # last, since a phone shows the first columns
+        # A phone shows the first columns alone.
+        cells = {"model": cells.pop("model"), "warnings": cells.pop("warnings"), **cells}
+        cells["s"] = cells.pop("s")
         cells = {head: values for head, values in cells.items() if any(values)}
         lines = [*zip(*cells.values(), strict=True)]
         of_target = Table(f"Models compared on {target}", [*cells], lines)

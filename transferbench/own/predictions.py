@@ -157,16 +157,19 @@ def blank_texts(documents: Documents) -> list[bool]:
 
 
 def sample(targets: Sequence[Documents], count: int, label: str, seed: int = 0) -> pd.DataFrame:
-    """Return rows to label, drawn at random, in the order of the files."""
-    # With the same seed, a larger sample has all rows of a smaller one. Blank texts are not drawn.
+    """Return rows to label, drawn at random, in random order."""
+    # So whoever labels the first ones has a random sample. With the same seed, a larger sample
+    # begins with a smaller one. Blank texts are not drawn. The user's column of labels is emptied.
     table = pd.concat([documents.table for documents in targets])
     order = list(range(len(table)))
     random.Random(seed).shuffle(order)
     blank = [is_blank for documents in targets for is_blank in blank_texts(documents)]
     drawn = [row for row in order if not blank[row]][:count]
-    rows = _with_file_and_row(table.iloc[sorted(drawn)]).drop(columns=label, errors="ignore")
+    rows = _with_file_and_row(table.iloc[drawn])
+    own = [name for name in rows if name.strip().casefold() == label.strip().casefold()]
+    rows = rows.drop(columns=own)
     rows = rows.apply(lambda cells: pd.Series([*map(no_formula, cells)], dtype=object))
-    return rows.assign(**{label: ""})
+    return rows.assign(**{own[0] if own else label: ""})
 
 
 def decisions(scores: np.ndarray, several: bool) -> list[list[int]]:
