@@ -59,6 +59,8 @@ def test_targets_may_have_placeholders_beside_numbers(kind):
     np.testing.assert_array_equal(fitted.label_distributions_, plain.label_distributions_)
     ((_, scored),) = TransductiveSplit().split(X, y, DOMAIN)
     assert scored.tolist() == np.flatnonzero(DRAWN).tolist()
+    split, params = [(np.arange(N), scored)], {"sample_domain": DOMAIN}
+    assert cross_val_score(TransferClassifier("lr"), X, y, cv=split, params=params)[0] > 0.8
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -351,11 +351,12 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         Raises
         ------
         ValueError
-            If y is a masked array with masked labels, which cannot be scored.
+            If y has missing or masked labels, which cannot be scored.
         """
-        if np.ma.is_masked(y):
+        y, missing = label_array(y)
+        if missing.any():
             raise ValueError(
-                f"y has {np.ma.getmaskarray(y).sum()} masked labels; leave them out to score"
+                f"y has {missing.sum()} missing or masked labels; leave them out to score"
             )
         accuracy = float(super().score(X, y, sample_weight))
         rows = self._fitted.rows_of(self._validated(X, reset=False))
