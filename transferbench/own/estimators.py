@@ -45,6 +45,7 @@ from transferbench.own.fitted_documents import FittedDocuments
 from transferbench.own.label_arrays import (
     GIVEN,
     MASKED,
+    absent,
     by_domain,
     check_sources,
     checked_domains,
@@ -54,7 +55,6 @@ from transferbench.own.label_arrays import (
     label_array,
     warn_of_hidden,
     warn_of_masked,
-    without_label,
 )
 from transferbench.own.multilabel import fit_in_tasks
 from transferbench.own.sample import LABEL_WEIGHT, cross_fit, sample_of
@@ -276,14 +276,14 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
             fit = self._fit_problem(problem)
             for (_, rows), scores in zip(by_domain(domain, fitted), fit.scores, strict=True):
                 confidence[rows] = np.where(trained[rows, None], Y[rows], self._confidence(scores))
-            empty = fitted & ~trained & (np.diff(X.indptr) == 0)
-            confidence[empty] = self._least_confidence(confidence[empty])
         # Of equal documents, `predict` returns the last one that had no label.
         order = np.concatenate([np.flatnonzero(trained), np.flatnonzero(fitted & ~trained)])
         self._remember(X[order], order, confidence[order], weights[order])
         if not fitted.all():
             confidence[~fitted] = self._confidence_of_new(X[np.flatnonzero(~fitted)])
-        self.label_distributions_ = confidence
+        found = np.flatnonzero(~trained)
+        confidence[found] = self._doubt_empty(X[found], confidence[found])
+        self.label_distributions_, self._sampled = confidence, sample
         self.transduction_ = self._decide(confidence)
         return self
 
@@ -306,7 +306,8 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         Warns
         -----
         UserWarning
-            If some documents were not fitted; the model does not label them.
+            If some documents were not fitted; the model does not label them. If all documents are
+            of the `label_sample`; they keep their given labels.
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
@@ -319,7 +320,8 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
                 f"by {self.model}, fit it with them as a target.",
                 stacklevel=3,
             )
-            confidence[new] = self._confidence_of_new(X[new])
+            confidence[new] = self._doubt_empty(X[new], self._confidence_of_new(X[new]))
+        self._warn_of_sample(rows, only=True)
         return confidence
 
     def predict(self, X: Any, sample_domain: Any = None, allow_source: bool = True) -> np.ndarray:
@@ -341,16 +343,35 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
     ) -> float:
         """Return the accuracy of `predict`; for several labels, the accuracy of whole label sets.
 
+        Warns
+        -----
+        UserWarning
+            If some documents are of the `label_sample`; they keep their given labels.
+
         Raises
         ------
         ValueError
-            If y is a masked array with masked labels, which cannot be scored.
+            If y has missing or masked labels, which cannot be scored.
         """
-        if np.ma.is_masked(y):
+        y, missing = label_array(y)
+        if missing.any():
             raise ValueError(
-                f"y has {np.ma.getmaskarray(y).sum()} masked labels; leave them out to score"
+                f"y has {missing.sum()} missing or masked labels; leave them out to score"
             )
-        return float(super().score(X, y, sample_weight))
+        accuracy = float(super().score(X, y, sample_weight))
+        rows = self._fitted.rows_of(self._validated(X, reset=False))
+        self._warn_of_sample(rows, only=False)  # `predict` warns if there are no others
+        return accuracy
+
+    def _warn_of_sample(self, rows: np.ndarray, *, only: bool) -> None:
+        """Warn if fitted rows (n,), −1 for a new document, are of the sample, only or in part."""
+        drawn = (rows >= 0) & self._sampled[rows]
+        if drawn.any() and drawn.all() == only:
+            warnings.warn(
+                f"{drawn.sum()} of {len(drawn)} documents are in label_sample and keep its labels; "
+                "to test the model, score others, as TransductiveSplit does with the same mask.",
+                stacklevel=4,
+            )
 
     def _labels(
         self, y: np.ndarray, source: np.ndarray, names: Any
@@ -369,7 +390,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         ignored: np.ndarray,
     ) -> np.ndarray:  # fmt: skip
         """Return True for the documents (n,) of targets whose labels train the model."""
-        given = (domain < 0) & ~without_label(y, {*self.classes_.tolist()})
+        given = (domain < 0) & ~absent(y, {*self.classes_.tolist()}).all(axis=1)
         if label_sample is None:
             warn_of_hidden(domain, given)
             return np.zeros(len(y), bool)
@@ -383,8 +404,8 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         if (without := np.flatnonzero(drawn & ~labelled)).size:
             raise ValueError(
                 f"label_sample: {without.size} of its documents have no label of the sources, "
-                f"first {y[without].tolist()[0]!r} in row {without[0]}; correct them, or leave "
-                "them out of label_sample"
+                f"first {y[without].tolist()[0]!r} in row {without[0]}; correct or complete "
+                "them, or leave them out of label_sample"
             )
         for number, rows in by_domain(domain, domain < 0):
             if drawn[rows].all():
@@ -467,9 +488,14 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         return ensure_one_label(confidence) if one else confidence
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a pickle; train the logistic regression that one of version 2.0 lacks."""
+        """Restore a pickle; add what one of version 2.0 lacks."""
         super().__setstate__(state)
         if hasattr(self, "_fitted") and not hasattr(self, "_of_new"):
+            doubt = "Fitted by version 2.0, which did not look for doubts; fit it again."
+            none = np.zeros(len(self.transduction_), bool)
+            lacking: dict[str, Any] = {"strength_": "none", "doubts_": [doubt], "_sampled": none}
+            lacking |= {"chosen_": None, "expected_accuracy_": None}
+            self.__dict__ = lacking | self.__dict__
             old = vars(self._fitted)
             X, rows = old["_X"][old["_rows"]], old["_places"][old["_rows"]]
             self._remember(X, rows, self.label_distributions_[rows], np.ones(len(rows)))
@@ -477,14 +503,15 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
     def _confidence(self, scores: np.ndarray) -> np.ndarray:
         return normalize_scores(scores) if self._single else np.clip(scores, 0, 1)
 
-    def _least_confidence(self, confidence: np.ndarray) -> np.ndarray:
-        """Return the least confidences (n, c) with the decisions of `confidence` (n, c)."""
-        if not self._single:
-            return np.where(confidence >= THRESHOLD, THRESHOLD, np.nextafter(THRESHOLD, 0))
-        n, c = confidence.shape
-        least = np.full((n, c), 1 / c)
-        least[np.arange(n), confidence.argmax(axis=1)] = np.nextafter(1 / c, 1)
-        return least
+    def _doubt_empty(self, X: sp.csr_array, confidence: np.ndarray) -> np.ndarray:
+        """Return confidences (n, c) that are least for a document without features."""
+        if self._single:
+            c = confidence.shape[1]
+            best = np.arange(c) == confidence.argmax(axis=1)[:, None]
+            least = np.where(best, np.nextafter(1 / c, 1), 1 / c)
+        else:
+            least = np.where(confidence >= THRESHOLD, THRESHOLD, np.nextafter(THRESHOLD, 0))
+        return np.where(np.diff(X.indptr)[:, None] == 0, least, confidence)
 
     def _decide(self, confidence: np.ndarray) -> np.ndarray:
         """Return the classes (n,), or labels (n, c) 0/1."""
@@ -837,7 +864,7 @@ class TransductiveSplit(BaseCrossValidator):  # type: ignore[misc]
         domain = checked_domains(given, y)
         labels = y.tolist() if y.ndim == 1 else []
         classes = {label for label, d in zip(labels, domain, strict=False) if d >= 0} - {MASKED}
-        scored = (domain < 0) & ~without_label(y, classes)
+        scored = (domain < 0) & ~absent(y, classes).any(axis=1)
         if label_sample is not None:
             scored &= ~checked_sample(label_sample, len(y))
         if classes:

@@ -59,7 +59,10 @@ def label_array(y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return y (n,) or (n, c) with −1 for missing values, and True where one is missing."""
     y = y.toarray() if sp.issparse(y) else y
     masked = np.ma.getmaskarray(y) if np.ma.is_masked(y) else False
-    y = np.asarray(y)
+    given, y = y, np.asarray(y)
+    if y.dtype.kind == "U" and not hasattr(given, "dtype"):  # a list: numbers may be texts now
+        kept = np.asarray(given, object)
+        y = y if all(isinstance(label, str) for label in kept.ravel()) else kept
     missing = np.asarray(pd.isna(y)) | masked
     if missing.any():
         y = y.astype(object)
@@ -91,6 +94,14 @@ def check_sources(y: np.ndarray, missing: np.ndarray, source: np.ndarray) -> Non
 
 def classes_of(labels: np.ndarray, unlabelled: int) -> np.ndarray:
     """Return the classes (c,) of the labels (n,) of sources, which are two or more."""
+    texts = {isinstance(label, str): label for label in labels.tolist()}
+    if len(texts) > 1:
+        raise ValueError(
+            f"y of sources mixes texts with other values, such as {texts[True]!r} and "
+            f"{texts[False]!r}; expected only texts or only numbers"
+        )
+    if labels.dtype == object and isinstance(texts.get(False), Number | np.bool):
+        labels = np.array(labels.tolist())  # beside texts of targets, numbers are objects
     check_classification_targets(labels)
     classes = np.unique(labels)
     if len(classes) < 2:
@@ -104,15 +115,15 @@ def classes_of(labels: np.ndarray, unlabelled: int) -> np.ndarray:
     return classes
 
 
-def without_label(y: np.ndarray, classes: Set[Any]) -> np.ndarray:
-    """Return True for documents (n,) without a label: −1, or a placeholder that is no class."""
-    absent = np.asarray(y == MASKED)
-    if y.ndim > 1:
-        return np.asarray(absent.any(axis=1))
-    return absent | [
-        isinstance(label, str) and label not in classes and label.strip().casefold() in PLACEHOLDERS
-        for label in y.tolist()
-    ]
+def absent(y: np.ndarray, classes: Set[Any]) -> np.ndarray:
+    """Return True for each value (n, 1 or c) that is no label: −1, or a placeholder."""
+    # A text that looks like a class is a label, perhaps a misspelt one.
+    marks = PLACEHOLDERS - {str(label).strip().casefold() for label in classes}
+    none = np.asarray(y == MASKED)
+    if y.dtype.kind in "OU":
+        texts = [isinstance(v, str) and v.strip().casefold() in marks for v in y.ravel().tolist()]
+        none = none | np.reshape(texts, y.shape)
+    return none.reshape(len(y), -1)
 
 
 def warn_of_masked(classes: np.ndarray, unlabelled: int) -> None:
