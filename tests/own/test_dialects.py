@@ -308,7 +308,7 @@ HALF = ("text,label\n" + "éöü,x\n" * 20).encode() + b"\xe9,y\n"
         (b"\xef\xbb\xbftext,label\nM\xfc,x\n", "cp1252", r":2: byte 2 is not UTF-8, whose byte"),
     ],
 )  # fmt: skip
-@pytest.mark.filterwarnings("ignore:.*NUL characters, first in line 1")
+@pytest.mark.filterwarnings("ignore:.*control characters, first in line 1")
 def test_a_byte_that_is_not_in_the_encoding_is_refused_with_its_place(
     open_file, content, named, message
 ):
@@ -371,7 +371,7 @@ def test_damaged_bytes_are_warned_of(open_file):
     _, warned = open_file(HALF, encoding="cp1252")
     assert re.search("60 characters of it are UTF-8, 1 byte not, first in line 22", *warned)
     _, warned = open_file(b"text,label\na\0b,x\n")
-    assert re.search("1 NUL character, first in line 2", *warned)
+    assert re.search("1 control character, first in line 2", *warned)
 
 
 def test_the_dialect_of_a_file(open_file):

@@ -94,6 +94,7 @@ def _codec(encoding: str) -> str:
     """Return Python's name of an encoding of texts."""
     try:
         "a".encode(encoding)
+        "é".encode().decode(encoding, "replace")  # an error of codecs that are for no texts
         return codecs.lookup(encoding).name
     except (LookupError, ValueError):
         expected = "expected one such as utf-8, cp1252 or shift_jis"
@@ -106,9 +107,12 @@ def _without_mark(path: Path, content: bytes, named: str, options: ReadOptions) 
     if has_nul and named in WIDE:
         names = " or ".join(options.setting("encoding", f"{named}-{end}") for end in ("le", "be"))
         raise UserError(f"{path}: it has no byte order mark of {named.upper()}; name {names}.")
-    if has_nul and not is_wide:
-        line = content.count(b"\n", 0, content.index(b"\0")) + 1
-        count = f"{counted(content.count(0), 'NUL character')}, first in line {line}"
+    # Encodings that shift by an escape look like ASCII.
+    unusual = re.compile(rb"[\0-\x08\x0e-\x1f]" if named.startswith("utf-8") else rb"\0")
+    if not is_wide and (first := unusual.search(content)):
+        number = len(unusual.findall(content))
+        line = content.count(b"\n", 0, first.start()) + 1
+        count = f"{counted(number, 'control character')}, first in line {line}"
         remedy = options.setting("encoding", likely(content) or "NAME")
         warn(f"{path}: {count}; remove them, or name the encoding of the file: {remedy}")
     # Files of UTF-16 and UTF-32 have NUL bytes; those of ISO-2022 look like ASCII.

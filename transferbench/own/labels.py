@@ -1,7 +1,8 @@
 """Warn of labels that look alike, because one class may have become two; no label is changed.
 
 Labels look alike if they are the same number, or the same text in the Unicode form NFKC without
-case, invisible characters, and blanks around it.
+case, dots of i, invisible characters, quotes around it, and forms of dashes, apostrophes and
+blanks.
 """
 
 from __future__ import annotations
@@ -10,16 +11,19 @@ import re
 import warnings
 from collections.abc import Collection, Mapping
 from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
 from unicodedata import category, is_normalized, normalize
 
 #: Characters of other categories than Cf that show nothing.
 INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
+#: Signs and their usual forms; other dashes are of the category Pd.
+SIGNS = str.maketrans("\u2212\u2018\u2019\u02bc\u0131", "-'''i")
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d{1,6})?")
 #: What labels that look alike may differ by.
-DIFFERENCES = "case, blanks, Unicode form, invisible characters or the notation of a number"
+DIFFERENCES = "case, blanks, Unicode form, invisible characters, signs or a number's notation"
 #: Most groups of alike labels that are named.
 MAX_GROUPS = 5
 
@@ -51,6 +55,12 @@ def warn_of_alike(counts: Mapping[tuple[str, str], int], path: Path) -> None:
         warnings.warn(f"{path}: {more} more groups of labels look alike", stacklevel=2)
 
 
+@lru_cache(10_000)
+def is_blank(name: str) -> bool:
+    """Return True if nothing of a label can be seen."""
+    return _form(name) == ""
+
+
 def like(name: str, names: Collection[str]) -> str:
     """Return the first other name that looks like a name, "" if none does."""
     form = _form(name)
@@ -64,8 +74,9 @@ def difference(name: str, other: str) -> str:
 
 def _form(name: str) -> str | Decimal:
     """Return what alike labels have in common."""
-    visible = (c for c in normalize("NFKC", name) if category(c) != "Cf")
-    text = INVISIBLE.sub("", "".join(visible)).strip().casefold()
+    visible = "".join(c for c in normalize("NFKC", name) if category(c) != "Cf")
+    text = "".join("-" if category(c) == "Pd" else c for c in visible).translate(SIGNS)
+    text = " ".join(INVISIBLE.sub("", text).casefold().replace("i\u0307", "i").split()).strip("'\"")
     return Decimal(text) if NUMBER.fullmatch(text) else text
 
 

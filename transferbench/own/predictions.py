@@ -8,9 +8,9 @@ import random
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 from statistics import fmean
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -218,11 +218,13 @@ def write(path: Path, table: pd.DataFrame, dialect: Dialect = DEFAULT) -> None:
 
 def _csv_text(table: pd.DataFrame, dialect: Dialect) -> str:
     """Return the rows as CSV, with quotes if a value needs them or the dialect has them."""
-    text = StringIO()
-    form: Any = {"delimiter": dialect.delimiter, "lineterminator": dialect.line_end}
+    lines = list[str]()
+    # With this end of a row, values with any end of a line are in quotes.
+    form: Any = {"delimiter": dialect.delimiter, "lineterminator": "\r\n"}
     if not dialect.quoted:
         form |= {"quoting": csv.QUOTE_NONE, "quotechar": None}
-    writer = csv.writer(text, **form)
+    ended = SimpleNamespace(write=lambda row: lines.append(row[:-2] + dialect.line_end))
+    writer = csv.writer(ended, **form)
     try:
         writer.writerow([*table])
         rows = table.itertuples(index=False, name=None)
@@ -231,7 +233,7 @@ def _csv_text(table: pd.DataFrame, dialect: Dialect) -> str:
         if dialect.quoted:
             raise
         return _csv_text(table, replace(dialect, quoted=True))
-    return text.getvalue()
+    return "".join(lines)
 
 
 def _cell(value: object) -> object:

@@ -39,7 +39,7 @@ from transferbench.own.documents import (
     file_kind,
     labels_file,
 )
-from transferbench.own.labels import difference, like
+from transferbench.own.labels import difference, is_blank, like
 from transferbench.own.tables import (
     TABLES,
     JsonNumber,
@@ -116,7 +116,7 @@ def _name(value: object, column: str) -> str:
     text = json.dumps(value) if isinstance(value, bool) else str(value)
     if CONTROL.search(text):
         raise ValueError(f"{column}: {ascii(text)[:60]} has control characters; remove them.")
-    return text if text.strip() else ""
+    return "" if is_blank(text) else text
 
 
 def _label(value: object, column: str, labels: Labels) -> str:
@@ -215,7 +215,9 @@ def with_labels(
 def _same(saved: object, text: object) -> bool:
     """Return True if two texts have the same letters and digits."""
     # Spreadsheets change other characters, and cut a text after 32,767.
-    saved_letters, letters = (re.sub(r"\W+", "", str(value)) for value in (saved, text))
+    # Halves of surrogate pairs are written as escapes.
+    written = (str(v).encode(errors="backslashreplace").decode() for v in (saved, text))
+    saved_letters, letters = (re.sub(r"\W+", "", value) for value in written)
     is_cut = len(str(saved)) > 32_000
     return saved_letters == letters or (is_cut and letters.startswith(saved_letters))
 
@@ -255,7 +257,9 @@ def _svmlight(path: Path, labels: Labels, options: ReadOptions) -> tuple[sp.csr_
     names = []
     for number, text in found.items():
         with located(path, number):
-            names.append(_label("" if text == UNKNOWN else text, "label", labels))
+            names.append(
+                _label("" if (text := text.lstrip("\ufeff")) == UNKNOWN else text, "label", labels)
+            )
     return X, names
 
 

@@ -40,6 +40,8 @@ SEPARATOR_LINE = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 LINE_END = re.compile(r"\r\n|\r|\n")
 #: What may stand around a name of a column; files that were joined have marks within.
 AROUND = "\ufeff \t"
+#: What a blank line may have.
+BLANK = f"{AROUND}\r\n"
 
 
 @contextmanager
@@ -170,6 +172,9 @@ def _csv(
         lines, start = io.StringIO(content.read(), newline=""), 1
         head = lines.readline()
         options = replace(options, delimiter=options.delimiter or named[1])
+    while head and not head.strip(BLANK):
+        head = lines.readline()
+    head = head.lstrip("\ufeff")
     delimiter = find_delimiter(head, path.suffix.lower(), options)
     line_end = head[len(head.rstrip("\r\n")) :] or "\n"
     quoted, is_auto = options.quoting != "none", options.quoting == "auto"
@@ -216,19 +221,35 @@ def _is_regular(lines: TextIO, head: str, delimiter: str) -> bool:
 
 def _numbered(lines: TextIO, dialect: Dialect) -> Iterator[tuple[int, int, list[str]]]:
     """Yield the first and the last line of each row, and its values."""
-    lines.seek(0)
+    # Files that were joined may have a mark before any line. A carriage return would divide a text.
+    end = ""
+
+    def physical() -> Iterator[str]:
+        nonlocal end
+        lines.seek(0)
+        for line in lines:
+            end = line[len(line.rstrip("\r\n")) :]
+            yield line.lstrip("\ufeff")
+
+    def check_end(number: int) -> None:
+        if end == "\r" != dialect.line_end:
+            fault = "a carriage return stands outside quotes, and other lines end otherwise"
+            raise _RowError(number, fault, "remove it, or put its value in quotes")
+
     if not dialect.quoted:
         several = None  # if the first line has no separator, each line is one value
-        for number, line in enumerate(lines, start=1):
+        for number, line in enumerate(physical(), start=1):
+            check_end(number)
             text = line.rstrip("\r\n")
             several = dialect.delimiter in text if several is None else several
             yield number, number, text.split(dialect.delimiter) if several else [text]
         return
     limit = csv.field_size_limit(dialects.MAX_LINE)
-    reader = csv.reader(lines, delimiter=dialect.delimiter, strict=True)
+    reader = csv.reader(physical(), delimiter=dialect.delimiter, strict=True)
     last = 0
     try:
         for row in reader:
+            check_end(reader.line_num)
             yield last + 1, reader.line_num, row
             last = reader.line_num
     except csv.Error as error:
@@ -257,15 +278,16 @@ class _CsvRows(NamedTuple):
 def _read_rows(lines: TextIO, dialect: Dialect) -> _CsvRows:
     """Return the rows; raise _RowError for a row that does not fit the header."""
     numbered = _numbered(lines, dialect)
-    header = next((row for _, _, row in numbered if any(row)), [])
+    header = next((row for _, _, row in numbered if "".join(row).strip()), [])
     names = {j: name for j, name in enumerate(header) if name.strip() or not j}
     # A row may have the numbers that are the names of columns.
     can_repeat = len(names) > 1 and any(map(str.isalpha, "".join(header)))
     folded = _folded(header) if can_repeat else []
-    rows, joined = dict[int, list[str]](), list[tuple[int, int]]()
-    blank, repeated = 0, list[int]()
+    rows, looks = dict[int, list[str]](), dict[tuple[int, int], list[tuple[bool, bool]]]()
+    blank, gaps, repeated = 0, 0, list[int]()
     for first, last, row in numbered:
         if not "".join(row).strip():
+            gaps += row in ([], [""])
             blank += row not in ([], [""])
             continue
         if row[0].strip(AROUND).casefold() in folded and sorted(_folded(row)) == sorted(folded):
@@ -275,11 +297,13 @@ def _read_rows(lines: TextIO, dialect: Dialect) -> _CsvRows:
             repeated.append(last)
             continue
         if first < last:
-            # In joined rows, the first, the last and most lines have as many separators.
+            # Would each of its lines be a row? Is it blank?
             parts = LINE_END.split(dialect.delimiter.join(row))
-            fits = [part.count(dialect.delimiter) == len(row) - 1 for part in parts]
-            if fits[0] and fits[-1] and 2 * sum(fits) > len(fits):
-                joined.append((first, last))
+            most = max(len(header), len(row)) - 1
+            looks[first, last] = [
+                (max(names) <= part.count(dialect.delimiter) <= most, not part.strip())
+                for part in parts
+            ]
         if len(row) != len(header) or len(names) < len(header):
             # Values beyond the names may be blank, and columns without a name may be missing.
             extra = [cell for j, cell in enumerate(row) if j not in names]
@@ -289,6 +313,13 @@ def _read_rows(lines: TextIO, dialect: Dialect) -> _CsvRows:
                 raise _RowError(first, fault)
             row = [row[j] if j < len(row) else "" for j in names]
         rows[last] = row
+    # In joined rows, the first, the last and most lines would be rows. Blank lines say nothing if
+    # the file also has some between its rows.
+    joined = []
+    for span, lines_of_row in looks.items():
+        fits = [fit for fit, is_blank in lines_of_row if not (gaps and is_blank)]
+        if fits and fits[0] and fits[-1] and 2 * sum(fits) > len(fits):
+            joined.append(span)
     return _CsvRows([*names.values()], rows, joined, blank, repeated)
 
 
@@ -324,7 +355,7 @@ def _json_lines(path: Path, lines: TextIO) -> pd.DataFrame:
     decoder = json.JSONDecoder(object_pairs_hook=checked, **parsers)
     rows, blank = dict[int, dict[str, Any]](), 0
     for number, line in enumerate(lines, start=1):
-        text = line.strip(" \t\r\n")
+        text = line.strip(BLANK)
         if not text:
             continue
         with located(path, number):
