@@ -5,11 +5,16 @@ from __future__ import annotations
 import csv
 import json
 import random
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
-from transferbench.own.documents import Documents
+from transferbench.errors import UserError
+from transferbench.own.documents import Documents, DomainFiles, find_domains
 
 #: Words of two classes, and those of both.
 WORDS = {"cat": "cat kitten purr whisker mouse mat", "sea": "ship sail boat wave sailor anchor"}
@@ -84,3 +89,22 @@ def made_places(path: str, n: int) -> pd.DataFrame:
 
 SOURCE = make_documents("s.csv", [*CAT, *SEA], ["cat"] * 4 + ["sea"] * 4)
 TARGET = make_documents("t.csv", ["kitten and cat", "sailor at sea", "the cat"], ["cat", "sea", ""])
+
+
+def write_documents(path: Path, documents: Documents = SOURCE) -> Path:
+    """Write documents of texts as a table, by default those of the source."""
+    return write_csv(path, zip(documents.content, documents.labels, strict=True))
+
+
+def domains(*paths: Path | str) -> list[list[DomainFiles]]:
+    """Return the domains of each file or folder, as of a source and a target."""
+    return [find_domains([f"{path}"]) for path in paths]
+
+
+@contextmanager
+def refused(message: str) -> Iterator[None]:
+    """Check that the block raises a UserError of one line that matches a pattern."""
+    with pytest.raises(UserError) as error:
+        yield
+    assert re.search(message, str(error.value))
+    assert "\n" not in str(error.value)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from user_documents import CAT, SEA, SOURCE, TARGET, make_documents, write_csv
+from user_documents import CAT, SEA, SOURCE, TARGET, make_documents, refused, write_csv
 
-from transferbench.errors import UserError
 from transferbench.own.labels import like, warn_of_alike
 from transferbench.own.problem import documents_problem
 from transferbench.own.read import with_labels
@@ -87,18 +87,38 @@ def test_many_groups_are_counted(recwarn):
 
 def test_a_label_of_a_target_that_looks_like_one_of_the_source_is_named():
     target = make_documents("t.csv", CAT, ["cat", "c\u00adat", "sea", ""])
-    message = (
-        r"^t.csv: label .* none of the source's .*; 'c\\xadat' differs from 'cat' only by .*: w"
-    )
-    with pytest.raises(UserError, match=message):
+    with refused(r"^t.csv: label .* none of the s.*; 'c\\xadat' differs from 'cat' only by .*: w"):
         documents_problem([SOURCE], [target], {})
 
 
-def test_a_label_of_a_label_file_that_looks_like_a_class_has_one_hint(tmp_path):
-    path = write_csv(tmp_path / "l.csv", [("t.csv", 1, "Cat")], ("file", "row", "label"))
-    message = r"l.csv:2: unknown label: 'Cat' differs from 'cat' only by case, .*; write it so\.$"
-    with pytest.raises(UserError, match=message):
-        with_labels([TARGET], path, classes=("cat", "sea"))
+#: A target without labels, and the columns of a label file.
+UNLABELLED = replace(TARGET, labels=[""] * len(TARGET))
+HEAD = ("file", "row", "text", "label")
+
+
+def test_a_label_file_finds_documents_that_were_moved_by_name_and_text(tmp_path):
+    path = write_csv(tmp_path / "l.csv", [("x/t.csv", 1, TARGET.content[0], "cat")], HEAD)
+    assert list(with_labels([UNLABELLED], path)[0].labels[:2]) == ["cat", ""]
+
+
+@pytest.mark.parametrize(
+    ("row", "head", "message"),
+    [
+        (("x/t.csv", 1, "something else", "cat"), HEAD, "row 1 has another text now"),
+        (("x/t.csv", 1, "cat"), ("file", "row", "label"), "is no document of a target"),
+        (
+            ("t.csv", 1, "Cat"),
+            ("file", "row", "label"),
+            r"l.csv:2: unknown label: 'Cat' differs from 'cat' only by case, .*; write it so\.$",
+        ),
+    ],
+)
+def test_a_row_of_a_label_file_that_fits_no_document_or_class_is_refused(
+    tmp_path, row, head, message
+):
+    path = write_csv(tmp_path / "l.csv", [row], head)
+    with refused(message):
+        with_labels([UNLABELLED], path, classes=("cat", "sea"))
 
 
 def test_alike_labels_of_source_and_target_are_counted_by_file():

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import tracemalloc
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from user_documents import write_csv, write_jsonl
+from user_documents import refused, write_csv, write_jsonl
 
-from transferbench.errors import UserError
 from transferbench.own import dialect
 from transferbench.own.documents import DomainFiles, ReadOptions
 from transferbench.own.read import read, read_domain, warn_of_numbering
@@ -42,8 +41,6 @@ def test_named_columns_are_read_and_labels_only_on_request(tmp_path):
     columns = ReadOptions(text="body", label="topic")
     assert read(path, columns, "some").labels == ["b", ""]
     assert read(path, columns, "none").labels == ["", ""]
-    with pytest.raises(UserError, match=r"a.csv:3: no label; every document of a source needs one"):
-        read(path, columns, "all")
 
 
 def test_labels_are_names(tmp_path):
@@ -85,8 +82,8 @@ def test_a_label_is_the_text_of_the_file(tmp_path, kind):
     assert read(path, labels="all").labels == labels
 
 
-def npz(**arrays) -> bytes:
-    """An npz as scipy.sparse writes it, with some arrays replaced."""
+def npz(method: int = zipfile.ZIP_STORED, **arrays) -> bytes:
+    """Return an npz as scipy.sparse writes it, with some arrays replaced."""
     whole = {
         "format": np.array(b"csr"),
         "shape": np.array([2, 3]),
@@ -95,7 +92,7 @@ def npz(**arrays) -> bytes:
         "data": np.array([1.0, 2.0]),
     }
     content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:
+    with zipfile.ZipFile(content, "w", method) as archive:
         for name, array in (whole | arrays).items():
             part = io.BytesIO()
             np.save(part, array, allow_pickle=True)
@@ -108,18 +105,12 @@ class Evil:
         return os.mkdir, ("made-by-a-pickle",)
 
 
+#: Contents of files that are refused, by their names.
 BAD = {
     # tables
     "empty.csv": (b"", "the file is empty"),
-    "column.csv": (
-        b'txt,label\n"a\nc",b\n',
-        ":1: no column 'text' among 'txt', 'label'; name",
-    ),
-    "semicolon.csv": (
-        b"text;topic\na;b\n",
-        ":1: no column 'label' among 'text', 'topic'; name",
-    ),
-    "other.csv": (b"ID;Message\nc;d\n", ":1: no column 'text' among 'ID', 'Message'; name"),
+    "column.csv": (b'txt,label\n"a\nc",b\n', ":1: no column 'text' among 'txt', 'label'; name"),
+    "semicolon.csv": (b"text;topic\na;b\n", ":1: no column 'label' among 'text', 'topic'; name"),
     "case.csv": (b"Text,TEXT,label\na,b,c\n", ":1: no column 'text' among 'Text', 'TEXT', "),
     "twice.csv": (b"text,label,text\na,b,c\n", ":1: column 'text' occurs twice"),
     "ragged.csv": (b"text,label\na,b\nc,d,e\n", ":3: 3 values, but the first line has 2 names"),
@@ -127,9 +118,21 @@ BAD = {
         b"text,label\na,b\nM\xfcller,b\n",
         ":3: byte 2 is not UTF-8; it looks like CP125",
     ),
-    "nolabel.csv": (b"text,label\na,b\nc, \n", ":3: no label"),
-    "control.csv": (b"text,label\na,b\x1b[31m\n", ":2: label: 'b\\x1b[31m' has control characters"),
+    "nolabel.csv": (b"text,label\na,b\nc, \n", ":3: no label; every document of a source needs"),
+    "control.csv": (b"text,label\na,b\x1b[31m\n", r":2: label: 'b\\x1b\[31m' has control chara"),
     "much.csv": (b"text,label\n" + b"a" * 2200, "the setting max_size"),
+    "line.csv": (
+        b"text,label\n" + b"x" * 1000,
+        ":2: a line of 1,000 bytes, expected at most 400; s",
+    ),
+    "line.tsv": (
+        b"text\tlabel\n" + b"x" * 1000 + b"\r\n",
+        ":2: a line of 1,000 bytes, expected at",
+    ),
+    "value.csv": (
+        b'text,label\n"' + b"word\n" * 100 + b'",a\n',
+        r":2: field larger .*\(400\) in line",
+    ),
     "broken.jsonl": (b'{"text": "a", "label": "b"}\n{"text"\n', ":2: Expecting ':'"),
     "deep.jsonl": (b'{"text": ' + b"[" * 190, ":1: "),
     "labels.jsonl": (b'{"text": "a", "label": ["b"]}', ":1: label: expected a text or a number"),
@@ -137,14 +140,27 @@ BAD = {
         b'{"text": "a", "label": "b", "label": "c"}',
         ":1: column 'label' occurs twice",
     ),
-    "control.svm": (b"ok 1:1\nc\x1b[2J 1:1\n", ":2: label: 'c\\x1b[2J' has control characters"),
     "key.jsonl": (b'{"\\ud800": "a"}', ":1: 'utf-8' codec can't encode"),
     "absent.jsonl": (b'{"text": "a", "label": "b"}\n{"label": "b"}', ":2: no 'text'; expected it"),
     "number.jsonl": (b'{"text": 1, "label": "b"}', ":1: text: expected text, got '1'"),
     "lone.jsonl": (b'{"text": "a", "label": "\\ud800"}', "has control characters"),
+    "line.jsonl": (b"\n" + b"x" * 1000, ":2: a line of 1,000 bytes, expected at most 400; split"),
     "table.xlsx": (b"PK", "unknown kind of file; expected .csv, .tsv, .jsonl, .svm"),
     # matrices
-    "word.svm": (b"a 1:1\nb 1:x\n", ':2: expected "<label> <feature>:<number>'),
+    "word.svm": (
+        b"a 1:1\nb 1:x\n",
+        ':2: expected "<label> <feature>:<number>.* features ascending',
+    ),
+    "number.svm": (b"a 1:1\na 1:2 3:4x\n", ":2: expected .* features ascending"),
+    "colon.svm": (b"a 1:1\na 1:2 2\n", ":2: expected .* features ascending"),
+    "order.svm": (b"a 1:1\na 2:1 1:1\n", ":2: expected .* features ascending"),
+    "twice.svm": (b"a 1:1\na 1:1 1:1\n", ":2: expected .* features ascending"),
+    "label.svm": (b"a 1:1\n:1 2:1\n", ":2: expected .* features ascending"),
+    "control.svm": (b"ok 1:1\nc\x1b[2J 1:1\n", r":2: label: 'c\\x1b\[2J' has control characters"),
+    "line.svm": (
+        b"a 1:1\n" + b"x" * 1000,
+        ":2: a line of 1,000 bytes, expected at most 400; split",
+    ),
     "minus.svm": (b"a 1:1\nb 1:1 2:-1\n", ": document 2 has -1; expected finite numbers of 0 or"),
     "hashed.svm": (b"a 1:-1\n", "more; use HashingVectorizer with alternate_sign=False, texts"),
     "wide.svm": (b"a 1:1\nb 99999999:1\n", ":2: expected numbers of features below"),
@@ -158,28 +174,28 @@ BAD = {
     "long.npz": (npz(shape=np.ones(50, int)), "shape"),
     "size.npz": (npz(data=np.ones(3)), "same size"),
     "flat.npz": (npz(data=np.ones((2, 1))), "1-D"),
+    "bzip2.npz": (npz(zipfile.ZIP_BZIP2), "packed by deflate"),
+    "lzma.npz": (npz(zipfile.ZIP_LZMA), "packed by deflate"),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_an_unreadable_file_is_refused_in_one_line(tmp_path, monkeypatch, name):
-    """The limit on the size is lowered, so that the test is short."""
+    """The limits on the size and on a line are lowered, so that the test is short."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(dialect, "MAX_LINE", 2300 if name == "much.csv" else 400)
     content, message = BAD[name]
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(UserError) as error:  # noqa: PT012
+    with refused(f"^{re.escape(str(tmp_path / name))}.*{message}"):
         check_files([tmp_path / name], 2000)
         read(tmp_path / name, labels="all")
-    assert str(error.value).startswith(str(tmp_path / name))
-    assert "\n" not in str(error.value)
-    assert message in str(error.value)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_too_many_different_keys_are_refused(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text("".join(f'{{"text": "a", "k{i}": 1}}\n' for i in range(1001)))
-    with pytest.raises(UserError, match="1002 different keys; expected the same in every row"):
+    with refused("1002 different keys; expected the same in every row"):
         read(path)
 
 
@@ -189,18 +205,19 @@ def test_names_in_another_case_and_encodings_by_file_are_read_and_blank_rows_lef
     with pytest.warns(UserWarning, match=r"a\.csv: 2 blank rows are skipped"):
         documents = read(path, ReadOptions(encoding="cp1252"), labels="all")
     assert (list(documents.content), documents.labels) == (["Müller", "c"], ["b", "d"])
-    with pytest.raises(UserError, match=r"^encoding 'utf-99': expected one such"):
+    with refused("^encoding 'utf-99': expected one such"):
         read(path, ReadOptions(encoding="utf-99"))
 
 
 def test_a_missing_file_a_folder_and_a_device_are_refused(tmp_path):
-    for path, message in ((tmp_path / "no.csv", "no such file"), (tmp_path, "not a file")):
-        with pytest.raises(UserError, match=message):
-            check_files([path], 2000)
-    if Path("/dev/zero").exists():
-        (tmp_path / "zero.csv").symlink_to("/dev/zero")
-        with pytest.raises(UserError, match="not a file"):
-            check_files([tmp_path / "zero.csv"], 2000)
+    (tmp_path / "null.csv").symlink_to(os.devnull)
+    for name, message in (
+        ("no.csv", "no such file"),
+        (".", "not a file"),
+        ("null.csv", "not a fi"),
+    ):
+        with refused(message):
+            check_files([tmp_path / name], 2000)
 
 
 def test_files_of_a_domain_follow_each_other(tmp_path):
@@ -221,7 +238,7 @@ def test_files_of_a_domain_follow_each_other(tmp_path):
 def test_a_matrix_that_unpacks_to_too_many_bytes_is_refused(tmp_path):
     sp.save_npz(tmp_path / "a.npz", sp.csr_array(np.ones((200, 200))))
     assert (tmp_path / "a.npz").stat().st_size < 10_000
-    with pytest.raises(UserError, match="bytes unpacked, expected at most 80,000"):
+    with refused("bytes unpacked, expected at most 80,000"):
         check_files([tmp_path / "a.npz"], 20_000)
 
 
@@ -238,15 +255,6 @@ def test_npz_and_svmlight_matrices_are_read_unchanged(tmp_path, form):
     (tmp_path / "a.svm").write_text("\n".join(f"c  {line} # why" for line in lines))
     other = read(tmp_path / "a.svm").content.toarray()
     np.testing.assert_array_equal(other, dense[:, : other.shape[1]])
-
-
-@pytest.mark.parametrize(
-    "line", ["a 1:2 3:4x", "a 1:2 2", "a 2:1 1:1", "a 1:1 1:1", ":1 2:1", "a 1:b"]
-)
-def test_a_line_that_is_no_svmlight_is_refused(tmp_path, line):
-    (tmp_path / "a.svm").write_text(f"a 1:2\n{line}\n")
-    with pytest.raises(UserError, match=r"a.svm:2: expected .* features ascending"):
-        read(tmp_path / "a.svm")
 
 
 def test_a_long_line_of_svmlight_takes_little_memory(tmp_path):
@@ -285,26 +293,8 @@ def test_entries_at_the_same_place_are_summed_without_overflow(tmp_path):
 def test_another_number_of_labels_than_documents_is_refused(tmp_path):
     (tmp_path / "a.npz").write_bytes(npz())
     (tmp_path / "a.labels.txt").write_text("x\nz\ny\n")
-    with pytest.raises(UserError, match=r"a\.labels\.txt: 3 labels for the 2 documents of a"):
+    with refused(r"a\.labels\.txt: 3 labels for the 2 documents of a"):
         read(tmp_path / "a.npz", labels="some")
-
-
-@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.svm"])
-@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
-def test_a_line_that_is_too_long_is_refused(tmp_path, monkeypatch, name, end):
-    path = tmp_path / name
-    path.write_text("text,label\n" + "x" * 1000 + end, newline="")
-    monkeypatch.setattr(dialect, "MAX_LINE", 100)
-    with pytest.raises(UserError, match=r":2: a line of 1,00\d bytes, expected at most 100; split"):
-        read(path)
-
-
-def test_a_value_of_many_lines_that_is_too_long_is_refused(tmp_path, monkeypatch):
-    path = tmp_path / "a.csv"
-    path.write_text('text,label\n"' + "word\n" * 100 + '",a\n')
-    monkeypatch.setattr(dialect, "MAX_LINE", 400)
-    with pytest.raises(UserError, match=r":2: field larger than field limit \(400\) in line 82; "):
-        read(path)
 
 
 def test_lines_that_end_as_on_old_machines_are_not_one_long_line(tmp_path, monkeypatch):
@@ -312,11 +302,3 @@ def test_lines_that_end_as_on_old_machines_are_not_one_long_line(tmp_path, monke
     path.write_text("text,label\r" + "some words,a\r" * 50, newline="")
     monkeypatch.setattr(dialect, "MAX_LINE", 100)
     assert len(read(path)) == 50
-
-
-@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_a_matrix_that_is_packed_by_another_method_is_refused(tmp_path, method):
-    with zipfile.ZipFile(tmp_path / "a.npz", "w", method) as archive:
-        archive.writestr("data.npy", bytes(10_000))
-    with pytest.raises(UserError, match="packed by deflate"):
-        check_files([tmp_path / "a.npz"])
