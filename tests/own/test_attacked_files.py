@@ -115,3 +115,9 @@ def test_labels_that_look_alike_are_seen(one, other):
 def test_blank_lines_before_the_names_of_columns_are_skipped(reading):
     found, _ = reading("\n  \n ; \ntext;label\n" + "".join(f"{t};{n}\n" for t, n in ROWS))
     assert len(found) == 30
+
+
+def test_a_document_like_the_name_of_its_only_column_is_warned_of(reading):
+    found, (warned,) = reading("text\na b\nText\nc d\n", labels="none")
+    assert len(found) == 3
+    assert "line 3 is like the first line and is read as a document" in warned

@@ -209,6 +209,8 @@ def with_labels(
             labels[d][i] = label
     if not labelled:
         raise UserError(f"{path}: its column `{options.label}` is empty; fill it in.")
+    if len(labelled) < len(table):
+        warn(f"{path}: {len(labelled)} of {len(table)} rows are labelled")
     return [replace(part, labels=names) for part, names in zip(domains, labels, strict=True)]
 
 

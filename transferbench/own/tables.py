@@ -206,6 +206,10 @@ def _csv(
     if table.repeated:
         times = f"{counted(len(table.repeated), 'time')}, first in line {table.repeated[0] + start}"
         warn(f"{path}: the first line is repeated {times}; these lines are skipped")
+    alone = table.rows if len(table.header) == 1 else {}
+    if same := [line for line, row in alone.items() if _folded(row) == _folded(table.header)]:
+        what = f"line {same[0] + start} is like the first line and is read as a document"
+        warn(f"{path}: {what}; remove it if files were joined")
     with located(path, 1 + start):
         _check_names(table.header)
     rows = {line + start: row for line, row in table.rows.items()}
