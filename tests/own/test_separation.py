@@ -92,30 +92,24 @@ def test_html_in_some_documents_is_named():
     assert "the option html=strip removes HTML" in text
 
 
-def test_the_doubt_about_a_model_without_transfer_names_the_words():
-    problem, separation, doubts = found("{} sent from my phone", every=2)
-    assert separation
-    assert not doubts
+@pytest.mark.parametrize(
+    ("form", "every", "said"),
+    [
+        ("{} sent from my phone", 2, ".* phone.* in the source; this model learns from the sou"),
+        (HTML, 1, "the source differs, see what separates it; this model learns from the source"),
+    ],
+)
+def test_the_doubt_about_a_model_without_transfer_names_the_words_once(form, every, said):
+    problem, separation, doubts = found(form, every=every)
+    assert len(doubts) == (form == HTML)
+    for text in doubts:
+        assert re.match(r"a classifier separates its documents from .* \(AUC 1.00\), main", text)
+        assert text.endswith(" or signatures, remove them (the option html=strip removes HTML)")
     fit = Fit(tuple(np.eye(2)[np.arange(NUMBER) % 2] for _ in range(2)))
     (doubt,) = fit_doubts("lr", problem, {}, fit, separation)
-    assert "phone" in doubt.text
-    assert doubt.text.endswith(" in the source; this model learns from the source alone")
+    assert re.match(said, doubt.text)
     (plain,) = fit_doubts("lr", problem, {}, fit)
-    assert "phone" not in plain.text
-
-
-def test_words_and_area_are_in_one_warning():
-    problem, separation, (text,) = found(HTML)
-    assert re.match(
-        r"a classifier separates its documents from the source's \(AUC 1.00\), main", text
-    )
-    assert text.endswith(" or signatures, remove them (the option html=strip removes HTML)")
-    fit = Fit(tuple(np.eye(2)[np.arange(NUMBER) % 2] for _ in range(2)))
-    (doubt,) = fit_doubts("lr", problem, {}, fit, separation)
-    assert (
-        doubt.text
-        == "the source differs, see what separates it; this model learns from the source alone"
-    )
+    assert not re.search("phone|see what", plain.text)
 
 
 @pytest.mark.parametrize(

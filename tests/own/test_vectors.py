@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pickle
 import re
+from functools import partial
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from fake_encoder import FakeEncoder, vector_of
-from user_documents import SOURCE, TARGET, write_csv
+from user_documents import SOURCE, TARGET, domains, refused, write_csv, write_documents
 
 import transferbench
 from transferbench import tasks
-from transferbench.errors import UserError
 from transferbench.estimators import SentenceEmbeddings
 from transferbench.messages import install_hint
 from transferbench.own import vectors
-from transferbench.own.documents import ReadOptions, find_domains
+from transferbench.own.documents import ReadOptions
 from transferbench.own.problem import load
 
 N, M = len(SOURCE), len(TARGET)
@@ -32,8 +32,8 @@ def folder(tmp_path, monkeypatch):
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    for file, name in ((SOURCE, "s"), (TARGET, "t")):
-        write_csv(folder / f"{name}.csv", zip(file.content, file.labels, strict=True))
+    write_documents(folder / "s.csv")
+    write_documents(folder / "t.csv", TARGET)
     np.save("s.npy", DENSE[:N])
     np.savez("t.npz", DENSE[N:].astype(np.float32))
     np.save("all.npy", 1e200 * DENSE)
@@ -46,10 +46,8 @@ def encoder(monkeypatch) -> FakeEncoder:
 
 
 def loaded(home, source="s.csv", target="t.csv", options=(("min_df", 1),), **reading):
-    return load(
-        find_domains([source]), find_domains([target]), family="transfer", labels="any",
-        options=dict(options), read_options=ReadOptions(**reading), using=home,
-    )  # fmt: skip
+    read = partial(load, *domains(source, target), family="transfer", labels="any", using=home)
+    return read(options=dict(options), read_options=ReadOptions(**reading))
 
 
 def test_words_and_ngrams_stay_the_default_and_both_adds_a_view(folder, home, encoder):
@@ -102,7 +100,7 @@ def test_vectors_go_with_matrices_and_zero_rows_stay_zero(folder, home):
     found = loaded(home, "a.npz", "b.npz", (), vectors=("v.npz",))
     assert [view.shape for view in found.problem.domains[1].views] == [(M, 5), (M, 2)]
     assert not found.problem.domains[1].views[1].any()
-    with pytest.raises(UserError, match="embeddings are made of texts; name files of vectors"):
+    with refused("embeddings are made of texts; name files of vectors"):
         loaded(home, "a.npz", "b.npz", (), features="both")
 
 
@@ -121,12 +119,12 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad_vectors_are_refused_in_one_line(folder, home, name):
     np.save("bad.npy", BAD[name][0], allow_pickle=True)
-    with pytest.raises(UserError, match=BAD[name][1]) as error:
+    with refused(f"^bad.npy: .*{BAD[name][1]}"):
         loaded(home, vectors=("bad.npy",))
-    assert str(error.value).startswith("bad.npy: ")
-    assert "\n" not in str(error.value)
 
 
+#: A message that does not advise to load objects.
+SAFE = "(?!.*(pickle|unsafe|trust))"
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:7\nsize 12345\n"
 
 
@@ -140,10 +138,9 @@ def test_files_that_are_no_files_of_numpy_are_called_so(folder, home, content, r
     """NumPy would call them pickled, and advise to load them in an unsafe way."""
     for name in ("bad.npy", "bad.npz"):
         (folder / name).write_bytes(content)
-    with pytest.raises(UserError, match="is it a Git LFS pointer or a page") as error:
+    begin = re.escape(f"it begins with {ascii(content[:24])[1:]};")
+    with refused(f"^{SAFE}.*{begin}.* is it a Git LFS pointer or a page"):
         loaded(home, **reading)
-    assert f"it begins with {ascii(content[:24])[1:]};" in str(error.value)
-    assert not re.search("pickle|unsafe|trust", str(error.value))
 
 
 @pytest.mark.parametrize("name", ["s.npz", "v.npz"])
@@ -151,34 +148,39 @@ def test_objects_and_long_descriptions_in_an_archive_are_refused(folder, home, n
     wide = np.zeros(N, [(f"column {i}", "f4") for i in range(2000)])
     for array in (np.array([{}] * N), wide):
         np.savez(folder / name, data=array, format=np.array(b"csr"), shape=np.array([N, 2]))
-        with pytest.raises(UserError) as error:
+        with refused(f"^{SAFE}.*(objects, not numbers|description cannot be read)"):
             loaded(home, **({"vectors": (name,)} if name == "v.npz" else {"source": name}))
-        assert re.search("objects, not numbers|description cannot be read", str(error.value))
-        assert not re.search("pickle|unsafe|trust", str(error.value))
 
 
-def test_the_number_of_files_and_their_form_are_checked(folder, home):
-    def message(*files, **reading) -> str:
-        with pytest.raises(UserError) as error:
-            loaded(home, vectors=files, **reading)
-        return str(error.value)
+NAMES = rf"s.csv \({N} documents\), t.csv \({M} documents\)"
 
-    names = f"s.csv ({N} documents), t.csv ({M} documents)"
-    assert f"3 files; expected one for each of {names}" in message("s.npy", "t.npz", "t.npz")
-    assert f"{N} rows; expected {M}" in message("s.npy", "s.npy")
-    assert f"{N} rows; expected {N + M}, one for each document of {names}" in message("s.npy")
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (["s.npy", "t.npz", "t.npz"], f"3 files; expected one for each of {NAMES}"),
+        (["s.npy", "s.npy"], f"{N} rows; expected {M}"),
+        (["s.npy"], f"{N} rows; expected {N + M}, one for each document of {NAMES}"),
+        (["s.npy", "w.npy"], "4 columns; expected 3 as in s.npy"),
+        (["two.npz"], "2 arrays, expected one"),
+        (["no.npy"], "no.npy: no vectors of documents"),
+        (["short.npy"], "short.npy: no vectors of documents"),
+        (["gone.npy"], "gone.npy: no such file"),
+        (["s.csv"], "s.csv: expected vectors in a file .npy or .npz"),
+    ],
+)
+def test_the_number_of_files_and_their_form_are_checked(folder, home, files, message):
     np.save("w.npy", np.ones((M, 4)))
-    assert "4 columns; expected 3 as in s.npy" in message("s.npy", "w.npy")
     np.savez("two.npz", DENSE, DENSE)
-    assert "2 arrays, expected one" in message("two.npz")
     (folder / "no.npy").write_bytes(b"no array")
-    assert "no.npy: no vectors of documents" in message("no.npy")
-    short = (folder / "all.npy").read_bytes()[:-8]
-    (folder / "short.npy").write_bytes(short)
-    assert "short.npy: no vectors of documents" in message("short.npy")
-    assert "gone.npy: no such file" in message("gone.npy")
-    assert "s.csv: expected vectors in a file .npy or .npz" in message("s.csv")
-    assert "features: words does not use vectors" in message("all.npy", features="words")
+    (folder / "short.npy").write_bytes((folder / "all.npy").read_bytes()[:-8])
+    with refused(message):
+        loaded(home, vectors=files)
+
+
+def test_vectors_are_not_given_for_words(folder, home):
+    with refused("features: words does not use vectors"):
+        loaded(home, vectors=("all.npy",), features="words")
 
 
 def test_a_yaml_task_has_features_and_vectors(folder, home, encoder):
@@ -196,10 +198,10 @@ def test_a_yaml_task_has_features_and_vectors(folder, home, encoder):
     rolled, _ = tasks.load(task, home)
     assert not np.array_equal(rolled.domains[1].views[-1], built.domains[1].views[-1])
     path.write_text(f"{text}vectors: gone.npy\n")
-    with pytest.raises(UserError, match=r"mine.yaml:4: .*gone.npy: no such file"):
+    with refused("mine.yaml:4: .*gone.npy: no such file"):
         tasks.load(task, home)
     path.write_text(f"{text}features: all\n")
-    with pytest.raises(UserError, match=r"mine.yaml:4: .*features"):
+    with refused("mine.yaml:4: .*features"):
         tasks.load(task, home)
 
 
