@@ -116,38 +116,29 @@ def fit(estimator, X=X, y=Y, sample_domain=DOMAIN, **options):
 
 
 def shuffled(problem, truth):
-    """Return X, y and domains of a problem, whose rows are in a random order."""
+    """Return X, y and domains of a problem, with the rows of its domains in between each other."""
+    n = len(problem.domains[0].seen)
+    domain = np.repeat([1, *range(-2, -len(problem.domains) - 1, -1)], n)
+    domain = np.random.default_rng(9).permutation(domain)
+    order = np.argsort(
+        np.argsort(-domain, kind="stable")
+    )  # each domain keeps the order of its rows
     X = sp.vstack([domain.X for domain in problem.domains], format="csr")
     y = np.concatenate([Y.argmax(axis=1) for Y in truth.Y])
-    sizes = [len(domain.seen) for domain in problem.domains]
-    domain = np.repeat([1, *range(-2, -len(sizes) - 1, -1)], sizes)
-    order = np.random.default_rng(9).permutation(len(y))
-    return sp.csr_matrix(X)[order], y[order], domain[order]
+    return sp.csr_matrix(X)[order], y[order], domain
 
 
 @pytest.mark.parametrize(("model", "targets"), [("gcmf", 2), ("mtrick", 1), ("svm", 2)])
 def test_result_equals_that_of_the_model(model, targets):
-    """Rows may be in any order: each domain keeps the order of its rows."""
-    X, y, domain = shuffled(*make_problem(targets=targets, classes=3))
+    problem, truth = make_problem(targets=targets, classes=3)
+    X, y, domain = shuffled(problem, truth)
     params = {"k": 6} if model in ("gcmf", "mtrick") else {}
     estimator = TransferClassifier(model, random_state=3, **params).fit(X, y, domain)
-    parts = [np.flatnonzero(domain == d) for d in (1, -2, -3)[: targets + 1]]
-    domains = tuple(
-        transferbench.Domain(
-            str(i),
-            (sp.csr_array(X[rows]),),
-            np.eye(3)[y[rows]] * (i == 0),
-            np.full(len(rows), i == 0),
-        )
-        for i, rows in enumerate(parts)
-    )
-    problem = transferbench.Problem("p", "transfer", ("a", "b", "c"), domains)
     fitted = transferbench.fit(model, problem, seed=3, **params)
-    for rows, scores in zip(parts[1:], fitted.scores[1:], strict=True):
-        np.testing.assert_allclose(
-            estimator.label_distributions_[rows], normalize_scores(scores), rtol=1e-6
-        )
-        np.testing.assert_array_equal(estimator.transduction_[rows], scores.argmax(axis=1))
+    for d, scores in zip((-2, -3)[:targets], fitted.scores[1:], strict=True):
+        found = estimator.label_distributions_[domain == d]
+        np.testing.assert_allclose(found, normalize_scores(scores), rtol=1e-6)
+        np.testing.assert_array_equal(estimator.transduction_[domain == d], scores.argmax(axis=1))
     np.testing.assert_array_equal(estimator.transduction_[domain > 0], y[domain > 0])
     assert (estimator.transduction_ == y).mean() > 0.6
 
@@ -533,18 +524,33 @@ def test_texts_in_place_of_features_say_vectorise_first(texts):
         fit(LR).predict(texts)
 
 
+#: Labels of y, of which some are hidden.
+MARKS = {
+    "−1": lambda y, hidden: np.where(hidden, -1, y),
+    "?": lambda y, hidden: np.where(hidden, "?", np.array(["ham", "spam"])[y]),
+    "masked": lambda y, hidden: np.ma.array(y, mask=hidden),
+    "NaN": lambda y, hidden: np.where(hidden, np.nan, y),
+    "None": lambda y, hidden: np.where(hidden, None, np.array(["ham", "spam"], object)[y]),
+    "NA": lambda y, hidden: pd.Series(y, dtype="Int64").mask(hidden),
+    **{
+        kind: lambda y, hidden, kind=kind: (
+            pd.Series(y).map({0: "ham", 1: "spam"}).mask(hidden).astype(kind)
+        )
+        for kind in ("string", "str", "category", object)
+    },
+}
+
+
 @pytest.mark.parametrize("estimator", [LR, SVM])
-@pytest.mark.parametrize("kind", ["string", "str", "category", object, "Int64", float])
-def test_labels_of_targets_may_be_missing_and_those_of_sources_not(estimator, kind):
-    names = Y if kind in ("Int64", float) else NAMES
-    given = pd.Series(names, dtype=kind)
-    given[30:] = None
-    fitted = fit(estimator, y=given)
-    assert fitted.classes_.tolist() == sorted({*names})
-    assert (fitted.transduction_[30:] == names[30:]).all()
-    given[3] = None
-    with pytest.raises(ValueError, match="NaN or None for 1 documents of sources, first in row 3"):
-        fit(estimator, y=given)
+@pytest.mark.parametrize("mark", MARKS)
+def test_labels_of_targets_may_be_missing_and_those_of_sources_not(estimator, mark):
+    fitted = fit(estimator, y=MARKS[mark](Y, TARGET))
+    assert fitted.classes_.tolist() in ([0, 1], ["ham", "spam"])
+    assert (fitted.transduction_ == fitted.classes_[Y]).all()
+    if mark not in ("−1", "?"):  # the first one is unlabelled, the second one a class
+        given = MARKS[mark](Y, TARGET | (np.arange(60) == 3))
+        with pytest.raises(ValueError, match=r"NaN or None for 1 .* sources, .* row 3"):
+            fit(estimator, y=given)
 
 
 @pytest.mark.parametrize("frame", [False, True])
@@ -615,19 +621,7 @@ def test_labels_of_targets_that_no_source_has_are_named():
     assert len(next(TransductiveSplit().split(y, y, domain))[1]) == 6
 
 
-#: Marks of labels that are hidden.
-MARKS = {
-    "−1": lambda y, hidden: np.where(hidden, -1, y),
-    "NaN": lambda y, hidden: np.where(hidden, np.nan, y),
-    "None": lambda y, hidden: np.where(hidden, None, np.array(["ham", "spam"], object)[y]),
-    "masked": lambda y, hidden: np.ma.array(y, mask=hidden),
-    "NA": lambda y, hidden: pd.Series(y, dtype="Int64").mask(hidden),
-    "NA of texts": lambda y, hidden: pd.Series(y).map({0: "ham", 1: "spam"}).mask(hidden),
-    "?": lambda y, hidden: np.where(hidden, "?", np.array(["ham", "spam"])[y]),
-}
-
-
-@pytest.mark.parametrize("mark", MARKS)
+@pytest.mark.parametrize("mark", ["−1", "?", "None"])
 def test_labels_of_a_part_of_a_target_are_unseen_unless_given(mark):
     """Random labels of the target: a fit that saw them would score 1."""
     X, y, domain = small(400)
