@@ -332,7 +332,7 @@ def test_a_wrong_model_or_parameter_is_a_user_error_even_if_nothing_is_fitted(
 
 def test_negative_features_are_refused_with_a_hint():
     with pytest.raises(ValueError, match="Negative values") as raised:
-        fit(LR, -X)
+        fit(LR, sp.csr_array(-X))
     assert any("alternate_sign=False" in note for note in raised.value.__notes__)
 
 
