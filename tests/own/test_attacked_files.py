@@ -15,7 +15,7 @@ from transferbench.own import predictions
 from transferbench.own.dialect import Dialect
 from transferbench.own.documents import ReadOptions
 from transferbench.own.labels import like
-from transferbench.own.read import read
+from transferbench.own.read import read, with_labels
 
 ROWS = [(f"text number {i}", "ham" if i % 2 else "spam") for i in range(30)]
 STRAY = [(f'"{t}' if i == 4 else f'{t}"' if i == 19 else t, n) for i, (t, n) in enumerate(ROWS)]
@@ -121,3 +121,55 @@ def test_a_document_like_the_name_of_its_only_column_is_warned_of(reading):
     found, (warned,) = reading("text\na b\nText\nc d\n", labels="none")
     assert len(found) == 3
     assert "line 3 is like the first line and is read as a document" in warned
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_blank_line_at_the_end_changes_no_verdict_on_paragraphs(reading, end):
+    rows = "".join(f'"Dear {i},\n\ncome now\nyours",x\n' for i in range(20))
+    found, warned = reading("text,label\n" + rows + end)
+    assert (len(found), warned) == (20, [])
+
+
+@pytest.mark.parametrize("gap", ["\n\n", "  \n  \n"])
+def test_stray_quotes_from_the_first_to_the_last_row_are_seen(reading, gap):
+    rows = [f'"{ROWS[0][0]}', *(t for t, _ in ROWS[1:-1]), f'{ROWS[-1][0]}"']
+    _, warned = reading("text,label\n" + "".join(f"{t},x\n{gap}" for t in rows))
+    assert any("quotes enclose lines that look like rows" in line for line in warned)
+
+
+@pytest.mark.parametrize("quoting", ["auto", "none"])
+def test_another_line_end_divides_no_document_of_a_single_column(reading, quoting):
+    with pytest.raises(UserError, match=r"file.csv:2: a line feed stands outside quotes"):
+        reading("text\r\na\nb\r\nc\r\n", labels="none", quoting=quoting)
+    assert len(reading("text,label\r\na,x\nb,y\r\n\n", quoting=quoting)[0]) == 2
+
+
+def test_blank_lines_before_the_names_are_skipped_without_quoting(reading):
+    found, _ = reading('\n \ntext;label\n"a;b\n', quoting="none")
+    assert (found.content, found.labels) == (['"a'], ["b"])
+
+
+@pytest.mark.parametrize("label", ['"', "'"])
+def test_a_quote_alone_is_a_label(reading, label):
+    found, _ = reading(json.dumps({"text": "a", "label": label}), ".jsonl")
+    assert found.labels == [label]
+
+
+def test_a_mark_in_svmlight_is_no_document(reading):
+    found, _ = reading("ham 1:1\n\ufeff\n\ufeff# joined\nspam 2:1\n", ".svm")
+    assert found.labels == ["ham", "spam"]
+
+
+def test_escapes_are_warned_of_in_an_encoding_that_has_none(reading, tmp_path):
+    path = tmp_path / "jp.csv"
+    path.write_bytes("text\n日本語\n".encode("iso2022_jp"))
+    with pytest.warns(UserWarning, match="2 control characters, first in line 2"):
+        read(path, ReadOptions(encoding="cp1252"))
+
+
+def test_a_file_of_labels_names_no_option_that_it_ignores(reading, tmp_path):
+    documents, _ = reading("text\na\n", labels="none")
+    path = tmp_path / "labels.csv"
+    path.write_text('file,row,label\nfile.csv,1,"ham\n')
+    with pytest.raises(UserError, match=r"is not closed; put a value .*, and double its quotes\.$"):
+        with_labels([documents], path)

@@ -108,7 +108,7 @@ def _without_mark(path: Path, content: bytes, named: str, options: ReadOptions) 
         names = " or ".join(options.setting("encoding", f"{named}-{end}") for end in ("le", "be"))
         raise UserError(f"{path}: it has no byte order mark of {named.upper()}; name {names}.")
     # Encodings that shift by an escape look like ASCII.
-    unusual = re.compile(rb"[\0-\x08\x0e-\x1f]" if named.startswith("utf-8") else rb"\0")
+    unusual = re.compile(rb"\0" if named.startswith("iso2022") else rb"[\0-\x08\x0e-\x1f]")
     if not is_wide and (first := unusual.search(content)):
         number = len(unusual.findall(content))
         line = content.count(b"\n", 0, first.start()) + 1

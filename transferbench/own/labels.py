@@ -76,7 +76,8 @@ def _form(name: str) -> str | Decimal:
     """Return what alike labels have in common."""
     visible = "".join(c for c in normalize("NFKC", name) if category(c) != "Cf")
     text = "".join("-" if category(c) == "Pd" else c for c in visible).translate(SIGNS)
-    text = " ".join(INVISIBLE.sub("", text).casefold().replace("i\u0307", "i").split()).strip("'\"")
+    text = " ".join(INVISIBLE.sub("", text).casefold().replace("i\u0307", "i").split())
+    text = text.strip("'\"") or text  # a quote alone can be seen
     return Decimal(text) if NUMBER.fullmatch(text) else text
 
 

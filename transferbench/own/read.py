@@ -162,7 +162,11 @@ def with_labels(
     try:
         table, _ = read_table(path, usual)
     except UserError:
-        table, _ = read_table(path, replace(usual, encoding=options.encoding))
+        try:
+            table, _ = read_table(path, replace(usual, encoding=options.encoding))
+        except UserError as error:  # the option is not for this file
+            fault, other, _ = str(error).partition(", or, if quotes are characters")
+            raise UserError(fault + "." * bool(other)) from None
     real_path = functools.cache(os.path.realpath)
     positions = {
         (real_path(file), str(row)): (d, i)
@@ -255,13 +259,12 @@ def warn_of_numbering(domains: Sequence[Documents]) -> None:
 
 
 def _svmlight(path: Path, labels: Labels, options: ReadOptions) -> tuple[sp.csr_array, list[str]]:
-    X, found = matrices.read_svmlight(path, decode(path, options)[0])
+    lines = (line.lstrip("\ufeff") for line in decode(path, options)[0])  # of joined files
+    X, found = matrices.read_svmlight(path, lines)
     names = []
     for number, text in found.items():
         with located(path, number):
-            names.append(
-                _label("" if (text := text.lstrip("\ufeff")) == UNKNOWN else text, "label", labels)
-            )
+            names.append(_label("" if text == UNKNOWN else text, "label", labels))
     return X, names
 
 
@@ -276,7 +279,7 @@ def _npz(path: Path, labels: Labels, options: ReadOptions) -> tuple[sp.sparray, 
     names = []
     for number, line in enumerate(decode(file, options)[0], start=1):
         with located(file, number):
-            names.append(_label(line.rstrip("\r\n"), "label", labels))
+            names.append(_label(line.lstrip("\ufeff").rstrip("\r\n"), "label", labels))
     if len(names) != n:
         raise UserError(f"{file}: {len(names)} labels for the {n} documents of {path.name}.")
     return X, names

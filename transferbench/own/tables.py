@@ -225,7 +225,8 @@ def _is_regular(lines: TextIO, head: str, delimiter: str) -> bool:
 
 def _numbered(lines: TextIO, dialect: Dialect) -> Iterator[tuple[int, int, list[str]]]:
     """Yield the first and the last line of each row, and its values."""
-    # Files that were joined may have a mark before any line. A carriage return would divide a text.
+    # Files that were joined may have a mark before any line. A carriage return would divide a text,
+    # as would any other end than that of the first line if each line is a text.
     end = ""
 
     def physical() -> Iterator[str]:
@@ -235,25 +236,29 @@ def _numbered(lines: TextIO, dialect: Dialect) -> Iterator[tuple[int, int, list[
             end = line[len(line.rstrip("\r\n")) :]
             yield line.lstrip("\ufeff")
 
-    def check_end(number: int) -> None:
-        if end == "\r" != dialect.line_end:
-            fault = "a carriage return stands outside quotes, and other lines end otherwise"
-            raise _RowError(number, fault, "remove it, or put its value in quotes")
+    def check_end(number: int, row: list[str]) -> None:
+        is_other = end not in ("", dialect.line_end)
+        if is_other and (end == "\r" or (len(row) == 1 and row[0].strip())):
+            sign = {"\r": "a carriage return", "\n": "a line feed"}.get(end, "CR LF")
+            fault = f"{sign} stands outside quotes, and other lines end otherwise"
+            raise _RowError(number, fault, "end all lines alike, or put its value in quotes")
 
     if not dialect.quoted:
         several = None  # if the first line has no separator, each line is one value
         for number, line in enumerate(physical(), start=1):
-            check_end(number)
             text = line.rstrip("\r\n")
-            several = dialect.delimiter in text if several is None else several
-            yield number, number, text.split(dialect.delimiter) if several else [text]
+            if several is None and text.strip(BLANK):
+                several = dialect.delimiter in text
+            row = text.split(dialect.delimiter) if several else [text]
+            check_end(number, row)
+            yield number, number, row
         return
     limit = csv.field_size_limit(dialects.MAX_LINE)
     reader = csv.reader(physical(), delimiter=dialect.delimiter, strict=True)
     last = 0
     try:
         for row in reader:
-            check_end(reader.line_num)
+            check_end(reader.line_num, row)
             yield last + 1, reader.line_num, row
             last = reader.line_num
     except csv.Error as error:
@@ -288,10 +293,11 @@ def _read_rows(lines: TextIO, dialect: Dialect) -> _CsvRows:
     can_repeat = len(names) > 1 and any(map(str.isalpha, "".join(header)))
     folded = _folded(header) if can_repeat else []
     rows, looks = dict[int, list[str]](), dict[tuple[int, int], list[tuple[bool, bool]]]()
-    blank, gaps, repeated = 0, 0, list[int]()
+    blank, gap, has_gaps, repeated = 0, 0, False, list[int]()
     for first, last, row in numbered:
         if not "".join(row).strip():
-            gaps += row in ([], [""])
+            if len(row) < 2:
+                has_gaps, gap = has_gaps or gap == first - 1, last
             blank += row not in ([], [""])
             continue
         if row[0].strip(AROUND).casefold() in folded and sorted(_folded(row)) == sorted(folded):
@@ -318,10 +324,10 @@ def _read_rows(lines: TextIO, dialect: Dialect) -> _CsvRows:
             row = [row[j] if j < len(row) else "" for j in names]
         rows[last] = row
     # In joined rows, the first, the last and most lines would be rows. Blank lines say nothing if
-    # the file also has some between its rows.
+    # two follow each other outside quotes; single ones between rows are fewer than the rows.
     joined = []
     for span, lines_of_row in looks.items():
-        fits = [fit for fit, is_blank in lines_of_row if not (gaps and is_blank)]
+        fits = [fit for fit, is_blank in lines_of_row if not (has_gaps and is_blank)]
         if fits and fits[0] and fits[-1] and 2 * sum(fits) > len(fits):
             joined.append(span)
     return _CsvRows([*names.values()], rows, joined, blank, repeated)
