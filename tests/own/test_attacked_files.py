@@ -173,3 +173,15 @@ def test_a_file_of_labels_names_no_option_that_it_ignores(reading, tmp_path):
     path.write_text('file,row,label\nfile.csv,1,"ham\n')
     with pytest.raises(UserError, match=r"is not closed; put a value .*, and double its quotes\.$"):
         with_labels([documents], path)
+
+
+def test_a_model_to_which_source_and_target_look_equal_is_refused_in_one_line(call, tmp_path):
+    paths = [tmp_path / "s.csv", tmp_path / "t.csv"]
+    for path, end in zip(paths, ("", " !!!"), strict=True):
+        path.write_text("text,label\n" + "".join(f"{t}{end},{n}\n" for t, n in ROWS))
+    files = ["--source", str(paths[0]), "--target", str(paths[1])]
+    code, _, err = call("predict", *files, "-m", "lr", "--out", str(tmp_path / "o.csv"))
+    assert code == 2, err
+    *_, last = err.splitlines()
+    assert last.startswith("Error: ")
+    assert "has the features of" in last

@@ -108,7 +108,10 @@ def expected_seconds(problem: Problem, planned: FitPlan, embedded: bool, *, fold
     # `folds`: True if models are also fitted without each fold of a labelled sample, and without
     # the sample.
     is_best = planned.model == RECOMMENDED  # it fits its members at several class shares
-    domains = model_problem(problem, planned.model, embedded).domains
+    try:
+        domains = model_problem(problem, planned.model, embedded).domains
+    except ValueError:  # it is not fitted
+        return 0.0
     millions = sum(entries(view).size for domain in domains for view in domain.views) / 1e6
     fits = len(planned.seeds) * (1 if not folds else 2 if is_best else 2 + FOLDS)
     return (3.5 if is_best else 0.3) * millions * max(len(problem.classes), 2) * fits

@@ -168,8 +168,8 @@ def documents_problem(
             name, family, classes, names, of_file, views, Y, seen, scored=~seen & has_label,
             signed=not words, features=features,
         )  # fmt: skip
-        for v in range(len(views)):  # models that see one view need domains that differ in it
-            with_view(problem, [domain.views[v] for domain in problem.domains])
+        if dense is not None:  # a file of vectors may be named for both domains
+            with_view(problem, [domain.views[-1] for domain in problem.domains])
         return problem, truth
     except ValueError as error:
         raise UserError(f"{error}".removeprefix("own: ")) from error
