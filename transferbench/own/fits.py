@@ -108,11 +108,8 @@ def expected_seconds(problem: Problem, planned: FitPlan, embedded: bool, *, fold
     # `folds`: True if models are also fitted without each fold of a labelled sample, and without
     # the sample.
     is_best = planned.model == RECOMMENDED  # it fits its members at several class shares
-    try:
-        domains = model_problem(problem, planned.model, embedded).domains
-    except ValueError:  # it is not fitted
-        return 0.0
-    millions = sum(entries(view).size for domain in domains for view in domain.views) / 1e6
+    seen = seen_views(problem, planned.model, embedded)
+    millions = sum(entries(d.views[v]).size for d in problem.domains for v in seen) / 1e6
     fits = len(planned.seeds) * (1 if not folds else 2 if is_best else 2 + FOLDS)
     return (3.5 if is_best else 0.3) * millions * max(len(problem.classes), 2) * fits
 
@@ -211,19 +208,21 @@ def fit_plan(
     return ComparedModel(planned.model, planned.params, tuple(fits), fmean(seconds), tuple(doubts))
 
 
+def seen_views(problem: Problem, model: str, embedded: bool) -> list[int]:
+    """Return the views that a model sees, by number."""
+    # RECOMMENDED, multi-label models and external models see all views. Models of SIDE_BY_SIDE see
+    # words and embeddings. Every other model sees only the first view, the words.
+    views = [*range(len(problem.domains[0].views))]
+    if problem.family != "transfer" or model == RECOMMENDED or models.is_external(model):
+        return views
+    return [*views[:1], *(views[1:][-1:] if embedded and model in SIDE_BY_SIDE else [])]
+
+
 def model_problem(problem: Problem, model: str, embedded: bool) -> Problem:
     """Return the part of a problem with several views that a model sees."""
-    # RECOMMENDED, multi-label models and external models see all views. Models of SIDE_BY_SIDE see
-    # words and embeddings as one view. Every other model sees only the first view, the words.
-    if (
-        problem.family != "transfer"
-        or len(problem.domains[0].views) == 1
-        or model == RECOMMENDED
-        or models.is_external(model)
-    ):
-        return problem
-    both = embedded and model in SIDE_BY_SIDE
-    chosen = (0, -1) if both else (0,)
-    domains = tuple(replace(d, views=tuple(d.views[v] for v in chosen)) for d in problem.domains)
-    part = replace(problem, domains=domains)
-    return joined(part) if both else part
+    # Words and embeddings that are chosen of several views stand side by side as one view.
+    seen = seen_views(problem, model, embedded)
+    if len(seen) < len(problem.domains[0].views):
+        domains = (replace(d, views=tuple(d.views[v] for v in seen)) for d in problem.domains)
+        problem = replace(problem, domains=tuple(domains))
+    return joined(problem) if len(seen) > 1 and model in SIDE_BY_SIDE else problem
