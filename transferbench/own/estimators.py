@@ -28,6 +28,7 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
@@ -309,6 +310,13 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
             If some documents were not fitted; the model does not label them. If all documents are
             of the `label_sample`; they keep their given labels.
         """
+        confidence, drawn = self._look_up(X)
+        if drawn.all():
+            self._warn_of_sample(drawn)
+        return confidence
+
+    def _look_up(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the confidence (n, c) of documents, and True for those (n,) of the sample."""
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         rows = self._fitted.rows_of(X)
@@ -318,11 +326,10 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
                 f"{type(self).__name__}: {new.size} of {len(rows)} documents were not fitted; they "
                 f"are labelled by logistic regression, trained on the fitted ones; to label them "
                 f"by {self.model}, fit it with them as a target.",
-                stacklevel=3,
+                stacklevel=4,
             )
             confidence[new] = self._doubt_empty(X[new], self._confidence_of_new(X[new]))
-        self._warn_of_sample(rows, only=True)
-        return confidence
+        return confidence, (rows >= 0) & self._sampled[rows]
 
     def predict(self, X: Any, sample_domain: Any = None, allow_source: bool = True) -> np.ndarray:
         """Return the classes (n,); see `predict_proba` for the other arguments."""
@@ -358,20 +365,18 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
             raise ValueError(
                 f"y has {missing.sum()} missing or masked labels; leave them out to score"
             )
-        accuracy = float(super().score(X, y, sample_weight))
-        rows = self._fitted.rows_of(self._validated(X, reset=False))
-        self._warn_of_sample(rows, only=False)  # `predict` warns if there are no others
-        return accuracy
+        confidence, drawn = self._look_up(X)
+        if drawn.any():
+            self._warn_of_sample(drawn)
+        return float(accuracy_score(y, self._decide(confidence), sample_weight=sample_weight))
 
-    def _warn_of_sample(self, rows: np.ndarray, *, only: bool) -> None:
-        """Warn if fitted rows (n,), −1 for a new document, are of the sample, only or in part."""
-        drawn = (rows >= 0) & self._sampled[rows]
-        if drawn.any() and drawn.all() == only:
-            warnings.warn(
-                f"{drawn.sum()} of {len(drawn)} documents are in label_sample and keep its labels; "
-                "to test the model, score others, as TransductiveSplit does with the same mask.",
-                stacklevel=4,
-            )
+    def _warn_of_sample(self, drawn: np.ndarray) -> None:
+        """Warn of documents (n,) that keep the labels of the sample."""
+        warnings.warn(
+            f"{drawn.sum()} of {len(drawn)} documents are in label_sample and keep its labels; "
+            "to test the model, score others, as TransductiveSplit does with the same mask.",
+            stacklevel=4,
+        )
 
     def _labels(
         self, y: np.ndarray, source: np.ndarray, names: Any
