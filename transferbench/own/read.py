@@ -43,6 +43,7 @@ from transferbench.own.labels import difference, is_blank, like
 from transferbench.own.tables import (
     TABLES,
     JsonNumber,
+    QuoteError,
     column,
     located,
     match,
@@ -164,9 +165,8 @@ def with_labels(
     except UserError:
         try:
             table, _ = read_table(path, replace(usual, encoding=options.encoding))
-        except UserError as error:  # the option is not for this file
-            fault, other, _ = str(error).partition(", or, if quotes are characters")
-            raise UserError(fault + "." * bool(other)) from None
+        except QuoteError as error:  # the option is not for this file
+            raise UserError(error.plain) from None
     real_path = functools.cache(os.path.realpath)
     positions = {
         (real_path(file), str(row)): (d, i)

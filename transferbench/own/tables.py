@@ -152,8 +152,16 @@ def _nested(value: object, path: str, name: str) -> object:
     return float("nan")
 
 
+class QuoteError(UserError):
+    """A row with wrong quotes; `plain` is the message without the option for quoting."""
+
+    def __init__(self, plain: str, option: str) -> None:
+        super().__init__(f"{plain}{option}.")
+        self.plain = f"{plain}."
+
+
 class _RowError(ValueError):
-    """What is wrong with a row, its first line, and the remedy if it is not about quotes."""
+    """A row that is wrong, with its first line; `remedy` is "" if its quotes may be wrong."""
 
     def __init__(self, line: int, fault: str, remedy: str = "") -> None:
         super().__init__(fault)
@@ -192,7 +200,7 @@ def _csv(
         if not (is_auto and _is_regular(lines, head, delimiter)):
             remedy = f"put a value with {delimiter!r}, quotes or line ends in '\"'"
             other = f", or, if quotes are characters of the texts, name {none}" if quoted else ""
-            raise UserError(f"{place}; {remedy}, and double its quotes{other}.") from None
+            raise QuoteError(f"{place}; {remedy}, and double its quotes", other) from None
         warn(f"{place}; so quotes are read as characters; if they enclose values, name {minimal}")
         content.seek(0)
         return _csv(path, content, dialect, replace(options, quoting="none"))
