@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from transferbench.own.session import Session
     from transferbench.problem import Family
 
-#: Columns that are written; the columns of texts and labels have other names.
-WRITTEN = {"file", "row", "predicted", "cluster", "confidence", "second", "agree"}
 #: The value of --model that stands for the recommended model.
 AUTO = "auto"
 
@@ -178,17 +176,15 @@ class UserData(ReadOptions, FileOptions):
             raise UserError(
                 "--label-weight weighs the labels of a sample; name its file by --labels."
             )
-        from transferbench.own.predictions import SUFFIXES
+        from transferbench.own.predictions import COLUMNS, SUFFIXES
 
         outputs: list[tuple[str, Path, Sequence[str]]] = [("--out", out, SUFFIXES)] if out else []
         if html:
             outputs.append(("--html", html, (".html", ".htm")))
         if self.label_sample:
             outputs.append(("--labels", self.sample_file, (".csv",)))
-        taken = {self.text.casefold(), self.label.casefold()} & (
-            WRITTEN if out or self.label_sample else set()
-        )
-        if taken:
+        taken = {self.text.casefold(), self.label.casefold()} & COLUMNS
+        if taken and (out or self.label_sample):
             why = "transferbench writes a column of this name, so yours would be lost"
             raise UserError(f"column {brief(taken.pop())}: {why}; rename it in your file.")
         domains = find_domains([*self.sources, *self.targets])

@@ -181,9 +181,9 @@ def fit_doubts(
     """
     doubts = []
     for target, scores in zip(problem.domains, fit.scores, strict=True):
-        decided = scores.argmax(axis=1)
         if target.seen.all():
             continue
+        decided = scores.argmax(axis=1)
         if problem.family == "multilabel":
             texts = _label_set_doubts(scores >= THRESHOLD)
         elif fit.columns == "clusters" or not problem.sources:
@@ -256,8 +256,9 @@ def _share_doubts(
         remedy = "; check the order of the shares"
         if min(prior) < 1 and abs(total - 1) > 0.01:
             yield f"prior: the class shares sum to {total:g}, and are divided by it", False
-        k = _by_chance(sample, expected).argmin()
-        if _by_chance(sample, expected)[k] < CHANCE:
+        chances = _by_chance(sample, expected)
+        k = chances.argmin()
+        if chances[k] < CHANCE:
             text = f"{100 * expected[k]:.0f} % of the documents are given as {names[k]}, but "
             text += f"{sample[k]:.0f} of {sample.sum():.0f} labelled ones are; check the prior"
             yield text, False

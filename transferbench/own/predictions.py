@@ -28,10 +28,12 @@ from transferbench.own.doubts import NO_TRANSFER
 from transferbench.own.evidence import NO_CONFIDENCE
 from transferbench.own.multilabel import SEPARATOR
 from transferbench.own.sample import calibrated, sample_of
-from transferbench.own.tables import JsonNumber
+from transferbench.own.tables import JsonNumber, match
 from transferbench.problem import Fit, Problem
 
 SUFFIXES = (".csv", ".tsv", ".jsonl")
+#: Columns that are written; those of texts and labels have other names.
+COLUMNS = {"file", "row", "predicted", "cluster", "confidence", "second", "agree"}
 #: Notes on a document: that nothing connects it with a labelled one, that only other documents of
 #: the targets do, and that its label is that of the sample.
 GUESS, INDIRECT = "a guess: no known feature", "no feature in common with the source"
@@ -166,10 +168,10 @@ def sample(targets: Sequence[Documents], count: int, label: str, seed: int = 0) 
     blank = [is_blank for documents in targets for is_blank in blank_texts(documents)]
     drawn = [row for row in order if not blank[row]][:count]
     rows = _with_file_and_row(table.iloc[drawn])
-    own = [name for name in rows if name.strip().casefold() == label.strip().casefold()]
-    rows = rows.drop(columns=own)
+    column = match(label, rows) or label
+    rows = rows.drop(columns=column, errors="ignore")
     rows = rows.apply(lambda cells: pd.Series([*map(no_formula, cells)], dtype=object))
-    return rows.assign(**{own[0] if own else label: ""})
+    return rows.assign(**{column: ""})
 
 
 def decisions(scores: np.ndarray, several: bool) -> list[list[int]]:

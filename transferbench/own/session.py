@@ -1,6 +1,7 @@
 """Compare models on the documents of a user, from Python, the command line or an estimator.
 
-session = Session.from_files(["labelled.csv"], ["mail.csv"], names=["lr", "gcmf"])
+plans = plan_fits("transfer", ["lr", "gcmf"], {})
+session = Session.from_files(["labelled.csv"], ["mail.csv"], plans, options={})
 compared = session.compare()
 session.table(compared)
 """
@@ -42,6 +43,7 @@ from transferbench.own.sample import (
     without_sample,
 )
 from transferbench.own.separation import Separation, separations
+from transferbench.own.tables import match
 from transferbench.own.vectors import Features
 from transferbench.parameters import Params
 from transferbench.problem import Problem, Truth
@@ -225,9 +227,8 @@ class Session:
 
     def _with_texts(self) -> list[Documents]:
         """Return the targets, each text in a column also if it is a key of an object of JSON."""
-        name = self.text.strip().casefold()
         return [
-            file if file.kind != "texts" or name in {head.strip().casefold() for head in file.table}
+            file if file.kind != "texts" or match(self.text, file.table) is not None
             else replace(file, table=file.table.assign(**{self.text: [*file.content]}))
             for file in self.targets
         ]  # fmt: skip
