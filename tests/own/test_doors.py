@@ -1,4 +1,4 @@
-"""What a reader advises can be done where it is read: on the command line, in YAML or in Python."""
+"""Errors of readers name only options of the command, keys of the YAML file or Python arguments."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ def test_predict_looks_up_fitted_documents_and_classifies_others():
 
 
 def test_new_documents_get_what_the_target_taught():
-    """Where the target contradicts the source, the labels of the target decide."""
+    """Source and target contradict each other. New documents get the classes of the target."""
     given = np.where(TARGET, 1 - Y, Y)
     sample = TARGET & (np.arange(60) % 4 < 2)
     fitted = fit(LR, y=given, label_sample=sample, sample_weight=np.where(sample, 1000.0, 1.0))
@@ -269,7 +269,7 @@ def masked(values, mask=KNOWN):
     return np.ma.array(values, mask=mask)
 
 
-#: An estimator, arguments of its fit, and what is said of them.
+#: An estimator, arguments of its `fit`, and a part of the error that they raise.
 REFUSED = [
     (LR, {"sample_domain": np.full(60, -1)}, "no source"),
     (LR, {"sample_domain": np.full(60, 0.5)}, "integers"),
@@ -805,3 +805,12 @@ def test_a_split_without_domains_or_labels_to_score_is_refused(domain, sample, m
     if sample is None:
         with pytest.raises(ValueError, match=message):
             TransductiveSplit().get_n_splits(X, Y, domain)
+
+
+def test_only_the_estimators_are_exported():
+    names: dict[str, object] = {}
+    exec("from transferbench.estimators import *", names)
+    assert {*names} - {"__builtins__"} == {
+        "MultiLabelClassifier", "MultiTaskClusterer", "SentenceEmbeddings", "TransductiveSplit",
+        "TransferClassifier",
+    }  # fmt: skip

@@ -30,6 +30,7 @@ from user_documents import (
     write_jsonl,
 )
 
+import transferbench
 from transferbench.own import problem as own_problem
 from transferbench.own.documents import Documents
 from transferbench.own.problem import (
@@ -207,6 +208,20 @@ def test_words_are_found_in_linear_time():
     for part in ("a\u200c", "ab" + 40 * "\u200d", "\U00011100", "ab😀", "a\u0301", "\u200d"):
         re.findall(word_pattern(), 30_000 * part)
     assert time.process_time() - begin < 3
+
+
+def test_documents_that_vowel_signs_tell_apart_are_told_apart():
+    """The words of both classes have the same letters, and differ in their vowel signs."""
+    words = {"a": ["दिन", "मिल", "चिर", "किल"], "b": ["दीन", "मील", "चीर", "कील"]}
+    rng = np.random.default_rng(0)
+    labels = ["a", "b"] * 40
+    files = [
+        make_documents(f"{name}.csv", [" ".join(rng.choice(words[y], 4)) for y in labels], labels)
+        for name in "st"
+    ]
+    problem, truth = documents_problem(files[:1], files[1:], {"characters": 0})
+    scores = transferbench.fit("lr", problem).scores[1]
+    assert (scores.argmax(axis=1) == truth.Y[1].argmax(axis=1)).all()
 
 
 def test_a_pattern_of_the_user_is_one_of_python():
