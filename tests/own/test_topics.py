@@ -149,11 +149,11 @@ def test_coherence_is_the_mean_npmi_of_pairs_of_words():
     for i, j in combinations(range(5), 2):
         p, a, b = (occurs[:, i] & occurs[:, j]).mean(), occurs[:, i].mean(), occurs[:, j].mean()
         expected.append(math.log(p / (a * b)) / -math.log(p) if p else -1)
-    found = topics._coherence(sp.csc_array(occurs))
+    found = topics.coherence_of(sp.csc_array(occurs))
     assert found == pytest.approx(np.mean(expected))
     always = np.ones((3, 2), bool)
-    assert topics._coherence(sp.csc_array(always)) == 1
-    assert math.isnan(topics._coherence(sp.csc_array(always[:, :1])))
+    assert topics.coherence_of(sp.csc_array(always)) == 1
+    assert math.isnan(topics.coherence_of(sp.csc_array(always[:, :1])))
     assert topics.coherence_text(math.nan) == "–"
 
 

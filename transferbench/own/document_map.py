@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from transferbench.core.scale import unit_rows
 from transferbench.evidence import figures
 from transferbench.evidence.figures import Mark, draw_points
 from transferbench.messages import printable, short_label
+from transferbench.own.corpus import CorpusTopics
 from transferbench.own.predictions import decisions
 from transferbench.own.sample import held_out
 from transferbench.own.session import Session
@@ -29,6 +30,11 @@ LAYERS = 8
 #: Share of the documents at each end of an axis that may lie on the border, so that a few unusual
 #: ones do not press all others together.
 OUTLIERS = 0.005
+DIMENSIONS = (
+    "Documents with alike features are near each other; directions have no meaning. The two "
+    "dimensions are the first two of a truncated singular value decomposition of the centred "
+    "features. The few most distant documents stand at the edge."
+)
 
 
 def draw(
@@ -38,34 +44,78 @@ def draw(
     # `fit`: The fit of the model whose decisions are shown; None shows the labels of the sources
     # alone.
     # `names`: Names of the columns of its scores.
-    problem, rng = session.problem, np.random.default_rng(SEED)
-    most = MAX_POINTS // len(problem.domains)
-    rows = [np.sort(rng.permutation(len(domain.seen))[:most]) for domain in problem.domains]
+    problem = session.problem
+    rows = _drawn(problem)
+    found = [
+        described
+        for i in range(len(problem.domains))
+        for described in _descriptions(session, i, rows[i], fit, truth, names)
+    ]
+    points = _points(problem, rows, found)
+    if points is None:
+        return None
+    sentences = [
+        "Each point is a document, a circle in a source and a square in a target. "
+        f"{DIMENSIONS} A dark edge means that the decision is not the label.",
+        _which(problem, rows),
+    ]
+    by = f"by decision of {model}" if model else "by label"
+    panels = {"domain": "by domain", "decision": f"{by};\nthe source by label"}
+    return _picture(points, panels, names), sentences
+
+
+def draw_topics(
+    problem: Problem, found: CorpusTopics, describe: Callable[[str, int], tuple[str, str]]
+) -> tuple[str, list[str]] | None:
+    """Return the map of documents by topic as SVG, and what to know of it; None as `draw`."""
+    rows = _drawn(problem)
+    names = [*(topic.name for topic in found.topics), "no topic"]
+    described = []
+    for domain, chosen in zip(problem.domains, rows, strict=True):
+        shares = found.shares[domain.name][chosen]
+        largest = np.where(shares.any(axis=1), shares.argmax(axis=1), -1)
+        for row, j in zip(chosen, largest, strict=True):
+            place, text = describe(domain.name, row)
+            title = [place, f"topic: {names[j]}", _beginning(text)]
+            described.append((": ".join(filter(None, title)), names[j], False))
+    points = _points(problem, rows, described)
+    if points is None:
+        return None
+    panels = {"domain": "by domain", "decision": "by largest topic"}
+    sentences = [f"Each point is a document. {DIMENSIONS}", _which(problem, rows)]
+    return _picture(points, panels, names), sentences
+
+
+def _drawn(problem: Problem) -> list[np.ndarray]:
+    """Return the rows of each domain that are drawn, at random."""
+    rng, most = np.random.default_rng(SEED), MAX_POINTS // len(problem.domains)
+    return [np.sort(rng.permutation(len(domain.seen))[:most]) for domain in problem.domains]
+
+
+def _points(
+    problem: Problem, rows: Sequence[np.ndarray], described: Sequence[tuple[str, str, bool]]
+) -> pd.DataFrame | None:
+    """Return the points with place, domain and description, in random order."""
     places = _places(problem, rows)
     if places is None:
         return None
-    found = [
-        (domain.name, bool(domain.seen.all()), *described)
-        for i, domain in enumerate(problem.domains)
-        for described in _descriptions(session, i, rows[i], fit, truth, names)
-    ]
-    points = pd.DataFrame(found, columns=["domain", "is_source", "title", "decision", "wrong"])
-    points = points.assign(x=places[:, 0], y=places[:, 1])
+    points = pd.DataFrame(described, columns=["title", "decision", "wrong"])
+    of_domain = np.repeat(np.arange(len(rows)), [len(chosen) for chosen in rows])
+    return points.assign(
+        domain=[problem.domains[i].name for i in of_domain],
+        is_source=[bool(problem.domains[i].seen.all()) for i in of_domain],
+        x=places[:, 0],
+        y=places[:, 1],
+    ).sample(frac=1, random_state=SEED)
+
+
+def _which(problem: Problem, rows: Sequence[np.ndarray]) -> str:
+    """Return the sentence that says how many documents of each domain are drawn."""
     drawn = ", ".join(
         f"{len(chosen):,} of {len(domain.seen):,} in {domain.name}"
         for domain, chosen in zip(problem.domains, rows, strict=True)
     )
-    sentences = [
-        "Each point is a document, a circle in a source and a square in a target. Documents with "
-        "alike features are near each other; directions have no meaning. The two dimensions are "
-        "the first two of a truncated singular value decomposition of the centred features. The "
-        "few most distant documents stand at the edge. A dark edge means that the decision is not "
-        "the label.",
-        f"Drawn at random (seed {SEED}): {drawn}.",
-    ]
-    by = f"by decision of {model}" if model else "by label"
-    panels = {"domain": "by domain", "decision": f"{by};\nthe source by label"}
-    return _picture(points.iloc[rng.permutation(len(points))], panels, names), sentences
+    return f"Drawn at random (seed {SEED}): {drawn}."
 
 
 def _places(problem: Problem, rows: Sequence[np.ndarray]) -> np.ndarray | None:
@@ -111,8 +161,11 @@ def _descriptions(
             label, shown = shown, [names[c] for c in decided[row]] or ["none"]
             parts.append(f"decision: {', '.join(shown)}")
             wrong = known[row] and fit.columns == "classes" and {*shown} != {*label}
-        beginning = text[:MAX_TEXT] + "…" * (len(text) > MAX_TEXT)
-        yield ": ".join(filter(None, ["; ".join(parts), beginning])), shown[0], bool(wrong)
+        yield ": ".join(filter(None, ["; ".join(parts), _beginning(text)])), shown[0], bool(wrong)
+
+
+def _beginning(text: str) -> str:
+    return text[:MAX_TEXT] + "…" * (len(text) > MAX_TEXT)
 
 
 def grouped(names: Sequence[str]) -> list[str]:

@@ -18,7 +18,7 @@ from transferbench.evidence.page import Block, Page, Picture, Section, Table
 from transferbench.files import write_text
 from transferbench.measures import THRESHOLD, correct
 from transferbench.messages import short_label
-from transferbench.own import document_map
+from transferbench.own import document_map, topic_shares
 from transferbench.own.advice import true_ones
 from transferbench.own.compare import Comparison, shares_beside_source
 from transferbench.own.evidence import NO_CONFIDENCE
@@ -38,6 +38,7 @@ from transferbench.problem import Fit, Problem, Truth
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from transferbench.own.corpus import CorpusTopics, NumberOfTopics
     from transferbench.own.topics import Topic, Topics
 
 #: Function of a domain's name and a row that returns the place and the text of a document.
@@ -61,6 +62,23 @@ OF_TOPICS = (
     "NPMI is the coherence of the words: 0 if they occur together as by chance, 1 if always. "
     "Diversity is the share of different words among those of all topics. The effective number is "
     "less than that of the topics if a few hold most entries."
+)
+#: Explain the topics of documents without labels, their typical documents, and their number.
+OF_CORPUS = (
+    "The share of a topic is its mean share of a document. The interval of a difference is over "
+    "documents, and holds for all topics together. NPMI is the coherence of the words over the "
+    "documents of the domains that have the topic: 0 if they occur together as by chance, 1 if "
+    "always. A domain lacks a topic if its share is at most a quarter of that in the other domain, "
+    "and the interval excludes 0."
+)
+OF_TYPICAL = (
+    "These documents have the largest shares of the topic. Documents with less than half as many "
+    "different words as the median document are left out."
+)
+OF_NUMBERS = (
+    "The number with the largest product of coherence and diversity is shown. It is one of several "
+    "good choices. Stability is the share of words that stay the same in fits on random four "
+    "fifths of the documents."
 )
 
 
@@ -129,6 +147,79 @@ def write_topics(
     ]
     title = f"Topics of {model} on {problem.name if named else 'your documents'}"
     _write(path, "topics", title, blocks, {})
+
+
+def write_corpus(
+    path: Path,
+    problem: Problem,
+    found: CorpusTopics,
+    numbers: Sequence[NumberOfTopics],
+    sentences: Sequence[str],
+    describe: Describe,
+    options: Mapping[str, object],
+    what: str,
+) -> None:
+    """Write a page of the topics of documents without labels."""
+    # `numbers`: The compared numbers of topics, if there are several.
+    # `sentences`: What to read first.
+    documents = [(f"domain {d.name}", f"{len(d.seen):,} documents") for d in problem.domains]
+    drawn, images = document_map.draw_topics(problem, found, describe), dict[str, str]()
+    several = len(problem.domains) > 1
+    blocks: list[Block] = [[*sentences]] if sentences else []
+    if several:
+        images["shares.svg"] = topic_shares.draw(found)
+        shares = Picture("shares.svg", "Share of each topic in each domain")
+        blocks.append(Section("Topics side by side", [shares, _side_by_side(found), OF_CORPUS]))
+    else:
+        blocks.append(Section("Topics", [_side_by_side(found), OF_CORPUS]))
+    for domain in problem.domains:
+        rows = [
+            [
+                topic.name,
+                f"{100 * found.shares[domain.name][row, j]:.0f} %",
+                place,
+                _beginning(text),
+            ]
+            for j, topic in enumerate(found.topics)
+            for row in topic.typical[domain.name]
+            for place, text in [describe(domain.name, row)]
+        ]
+        title = f"Typical documents of {domain.name}"
+        table = Table(title, ["topic", "its share", "document", "text"], rows)
+        blocks.append(Section(title, [OF_TYPICAL, table], folded=True))
+    if drawn:
+        images["map.svg"], lines = drawn
+        key = "the number of documents of a colour is in the key"
+        of_map = Picture("map.svg", "Map of the documents, by domain and by topic", key)
+        blocks.append(Section("Map of the documents by topic", [*lines, of_map]))
+    if numbers:
+        rows = [
+            [f"{n.k}{' (shown)' * (n.found is found)}"]
+            + [coherence_text(v) for v in (n.found.coherence, n.found.diversity, n.stability)]
+            for n in numbers
+        ]
+        heads = ["topics", "coherence", "diversity", "stability"]
+        table = Table("Compared numbers of topics", heads, rows)
+        blocks.append(Section("Number of topics", [OF_NUMBERS, table]))
+    blocks.append(Section("What was read", [about(documents, problem, options)]))
+    _write(path, "topics", f"{len(found.topics)} topics of {what}", blocks, images)
+
+
+def _side_by_side(found: CorpusTopics) -> Table:
+    """Return a row for each topic: its shares, the differences from the first domain, its words."""
+    first, *others = found.shares
+    heads = ["topic", *(f"share in {name}" for name in (first, *others))]
+    heads += [f"{name} less {first} [95 %]" for name in others]
+    rows = []
+    for topic in found.topics:
+        differences = (
+            f"{100 * d.value:+.1f} [{100 * d.low:.1f}, {100 * d.high:.1f}]"
+            for d in topic.differences.values()
+        )
+        shares = map(_percent, topic.shares.values())
+        words = ", ".join(topic.words)
+        rows.append([topic.name, *shares, *differences, coherence_text(topic.coherence), words])
+    return Table("Topics and their shares", [*heads, "NPMI", "words"], rows)
 
 
 def _write(

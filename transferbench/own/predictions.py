@@ -151,6 +151,25 @@ def _with_file_and_row(table: pd.DataFrame) -> pd.DataFrame:
     return table.drop(columns=["file", "row"], errors="ignore").reset_index()
 
 
+def beside_columns(
+    rows: pd.DataFrame, files: Mapping[str, Documents], texts: Iterable[str]
+) -> pd.DataFrame:
+    """Return rows of documents with their file, their row there, and the user's other columns."""
+    # `rows`: With the columns domain and row; all documents of a domain in their order. Its columns
+    # replace the user's with the same names.
+    # `files`: The documents of each domain; empty for a task.
+    # `texts`: Names of the columns of texts, which are left out.
+    ours = rows.apply(lambda of: _short(of) if of.dtype == float else of.map(no_formula))
+    if not files:
+        return ours
+    table = pd.concat([files[domain].table for domain in rows["domain"].unique()])
+    parts = (name.partition(".")[0] for name in texts)  # an object of JSON has the text
+    columns = filter(None, (match(part, table) for part in parts))
+    table = table.drop(columns=[*columns, *rows.columns, "file"], errors="ignore").reset_index()
+    ours = ours.drop(columns="row")
+    return pd.concat([ours[["domain"]], table, ours.drop(columns="domain")], axis=1)
+
+
 def blank_texts(documents: Documents) -> list[bool]:
     """Return True for each document without a text; matrices have none."""
     if documents.kind != "texts":

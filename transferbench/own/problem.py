@@ -1,7 +1,7 @@
 """Make a problem of a user's files: read the documents, compute their features, build."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, islice
@@ -41,7 +41,7 @@ from transferbench.own.vectors import Features, choose_features, embeddings, rea
 from transferbench.parameters import Count, CountOrZero, Params, resolve
 from transferbench.problem import Family, Matrix, Problem, Truth
 from transferbench.settings import Settings
-from transferbench.user_files import check_files
+from transferbench.user_files import check_files, read_text
 
 MAX_CLASSES = 1000
 #: The features of a text; "auto" means characters if most of them are of a script without spaces
@@ -112,6 +112,26 @@ def load(
         dense=dense, words=features != "embeddings",
     )  # fmt: skip
     return Loaded(*built, labelled, unlabelled, used, features)
+
+
+def load_unlabelled(
+    sources: Sequence[DomainFiles],
+    targets: Sequence[DomainFiles],
+    options: Params,
+    read_options: ReadOptions = ReadOptions(),
+) -> Loaded:
+    """Read files without their labels, and build a problem of their words."""
+    if read_options.vectors or read_options.features not in (None, "words"):
+        features = read_options.setting("features", "words")
+        raise UserError(f"topics are made of words; leave out vectors and give {features}.")
+    check_unique([*sources, *targets])
+    check_files([file for domain in (*sources, *targets) for file in domain.files])
+    documents = [read_domain(domain, read_options.of_sources()) for domain in sources]
+    documents += [read_domain(domain, read_options) for domain in targets]
+    warn_of_numbering(documents)
+    used = used_options(documents, options)
+    # A problem has two classes or more; topics do not use them.
+    return Loaded(*documents_problem([], documents, used, clusters=2), [], documents, used)
 
 
 def _dense_view(
@@ -303,7 +323,7 @@ def text_features(
     files: Sequence[Documents],
     *,
     tokens: Tokens = "auto",
-    stop_words: text.StopWords = "none",
+    stop_words: str = "none",
     token_pattern: str | None = None,
     min_df: Count = 2,
     max_features: CountOrZero = 0,
@@ -313,6 +333,7 @@ def text_features(
     characters: CountOrZero = 40_000,
 ) -> tuple[sp.csr_array, np.ndarray]:
     """Return the weighted token counts (n, d) of the texts of all files, and the tokens (d,)."""
+    # `stop_words`: "none", "english", or a text file of words to leave out.
     # `token_pattern`: None for words, see `word_pattern`.
     # `characters` is the largest number of features in a view of its own, see
     # `text.character_view`.
@@ -323,13 +344,33 @@ def text_features(
         if pattern != token_pattern:
             raise _no_features(files[0]) from None
         raise UserError(f"{files[0].path}: {error}; see the option token_pattern.") from None
+    left_out = _stop_words(stop_words)
+    if stop_words != "none":
+        kept = np.array([token not in left_out for token in vocabulary], bool)
+        counts, vocabulary = counts[:, kept], vocabulary[kept]
     columns = text.select(
-        counts, vocabulary, stop_words=stop_words, min_df=min_df, max_features=max_features or None
+        counts, vocabulary, stop_words="none", min_df=min_df, max_features=max_features or None
     )
     if not columns.size:
         raise _no_features(files[0])
     counts = counts[:, columns]  # frees the counts of all tokens
     return text.weight(counts, weighting, unit_length), vocabulary[columns]
+
+
+def _stop_words(name: str) -> Collection[str]:
+    """Return the words of a list, or of a file with blanks between words, as texts are read."""
+    if name == "none":
+        return ()
+    if name == "english":
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        return frozenset(ENGLISH_STOP_WORDS)
+    path = user_path(name)
+    if not path.is_file():
+        expected = "expected english, none, or a text file of words"
+        raise UserError(f"stop_words={name}: there is no such file; {expected}.")
+    check_files([path], content="words")
+    return {*normalize("NFC", read_text(path)).lower().split()}
 
 
 def _matrix_features(

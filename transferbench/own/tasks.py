@@ -18,11 +18,11 @@ Without `vectors`, all-MiniLM-L6-v2 makes the embeddings: 384 numbers for the fi
 of a text. It needs the extra `modern`. It was trained on English texts. Its licence is the Apache
 License 2.0.
 
-Texts have the options tokens (auto, words, characters), stop_words (none, english), token_pattern
-(none: words of any script), min_df (2), max_features (0: all), weighting (log-tf-idf), unit_length
-(true), html (keep, strip) and characters (40000: n-grams in a second view, 0: none). Matrices have
-the options min_df (1), weighting and unit_length. Several labels of a document are written as
-`a|b`, or with the `separator` that you give.
+Texts have the options tokens (auto, words, characters), stop_words (none, english, or a file of
+words to leave out), token_pattern (none: words of any script), min_df (2), max_features (0: all),
+weighting (log-tf-idf), unit_length (true), html (keep, strip) and characters (40000: n-grams in a
+second view, 0: none). Matrices have the options min_df (1), weighting and unit_length. Several
+labels of a document are written as `a|b`, or with the `separator` that you give.
 
 Several views of the same documents are in a folder, see `multilabel/own`: own:path=FOLDER.
 """
@@ -60,7 +60,9 @@ def user_files(path: Path) -> list[Path]:
     keys, sources, targets = read_yaml(path)
     files = [file for domain in sources + targets for file in domain.files]
     read = (f for file in files for f in (file, documents.labels_file(file)) if f)
-    return [path, *read, *map(Path, keys.vectors)]
+    words = keys.options.get("stop_words", "none")
+    lists = [Path(words)] if words not in ("none", "english") else []
+    return [path, *read, *map(Path, keys.vectors), *lists]
 
 
 def doubts(problem: Problem, model: str, params: Params, fit: Fit) -> tuple[Doubt, ...]:
@@ -160,6 +162,8 @@ def read_yaml(path: Path) -> tuple[Keys, list[DomainFiles], list[DomainFiles]]:
     for i, file in enumerate(vectors):
         with lines.at("vectors", i):
             check_files([file])
+    if options.get("stop_words", "none") not in ("none", "english"):
+        options["stop_words"] = str(path.parent / user_path(str(options["stop_words"])))
     keys = Keys(**values, options=options)
     required = ["tasks"] if keys.family == "clustering" else ["source", "targets"]
     for key in ("source", "targets", "tasks"):

@@ -13,7 +13,7 @@ a topic is described by its parts of the entries; see `core.dual_plsa.expected_c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import isnan, log, nan
@@ -36,6 +36,8 @@ RELEVANCE = 0.6
 #: A word is none of a topic if its share is less than this part of the largest one: it is what a
 #: factorisation leaves of a zero.
 NEGLIGIBLE = 1e-9
+#: Documents have typical words from this part of the words of the median document.
+LONG_ENOUGH = 0.5
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -64,9 +66,9 @@ class Topic:
         documents of the domain. It is −1 if no two words occur together, 0 if they occur together
         as often as by chance, and 1 if they always occur together. It is NaN for one word.
     typical
-        Rows of the documents with the largest part of this topic, the largest first. Only the half
-        of the documents with the largest sums is searched, because chance decides the parts of
-        short documents.
+        Rows, from 0, of the documents with the largest part of this topic, the largest first.
+        Documents with less than half as many different words as the domain's median document are
+        left out, because chance decides the parts of short documents.
     """
 
     domain: str
@@ -94,20 +96,22 @@ class Topics:
         domain without any topic.
     columns
         "clusters" if the classes are clusters, see `Fit.columns`.
-    largest
-        Name of the largest topic of each document and its share of the document, by domain. It is
-        "" and 0 for a document without any word of a topic.
+    shares
+        By domain: (n, topics) the share of each topic in each document, in the order of `topics`.
+        A row is zero for a document without any word of a topic.
+    components
+        By domain: (topics, d) the share of each feature in each topic, in the order of `topics`.
     """
 
     classes: tuple[str, ...]
     topics: dict[str, tuple[Topic, ...]]
     columns: Literal["classes", "clusters"] = "classes"
-    largest: dict[str, tuple[tuple[str, float], ...]] = field(default_factory=dict)
+    shares: dict[str, np.ndarray] = field(default_factory=dict)
+    components: dict[str, np.ndarray] = field(default_factory=dict)
 
     def coherence(self, domain: str) -> float:
         """Return the mean coherence of a domain's topics of two words or more, NaN without any."""
-        known = [t.coherence for t in self.topics[domain] if not isnan(t.coherence)]
-        return fmean(known) if known else nan
+        return mean_coherence(topic.coherence for topic in self.topics[domain])
 
     def diversity(self, domain: str) -> float:
         """Return the share of different words among the words of a domain's topics.
@@ -115,8 +119,7 @@ class Topics:
         It is 1/k if all topics have the same words, and 1 if no word is in two topics (Dieng, Ruiz
         and Blei, 2020).
         """
-        words = [word for topic in self.topics[domain] for word in topic.words]
-        return len({*words}) / len(words)
+        return diversity_of(topic.words for topic in self.topics[domain])
 
     def effective(self, domain: str) -> float:
         """Return the effective number of a domain's topics: exp of the entropy of their shares."""
@@ -126,8 +129,9 @@ class Topics:
     def to_frame(self) -> DataFrame:
         """Return a row for each topic.
 
-        Spaces separate its words, their weights, and the rows of its documents. Columns such as
-        "class rec", or "cluster 2" for a model that finds clusters, have the shares of the classes.
+        Spaces separate its words, their weights, and the rows of its documents, which count from 1.
+        Columns such as "class rec", or "cluster 2" for a model that finds clusters, have the shares
+        of the classes.
         """
         import pandas as pd
 
@@ -142,24 +146,80 @@ class Topics:
                 "coherence": topic.coherence,
                 "words": " ".join(word.replace(" ", "_") for word in topic.words),
                 "weights": " ".join(f"{weight:.3g}" for weight in topic.weights),
-                "typical": " ".join(map(str, topic.typical)),
+                "typical": with_rows(topic.typical),
             }
             for topics in self.topics.values()
             for topic in topics
         )
 
     def documents_frame(self) -> DataFrame:
-        """Return a row for each document: its largest topic, the topic's share and first words."""
-        import pandas as pd
+        """Return a row for each document: its largest topic, the topic's share and first words.
 
-        rows = []
-        for domain, documents in self.largest.items():
-            words = {topic.name: " ".join(topic.words[:3]) for topic in self.topics[domain]}
-            rows += [
-                (domain, i, name, share, words.get(name, ""))
-                for i, (name, share) in enumerate(documents)
-            ]
-        return pd.DataFrame(rows, columns=["domain", "row", "topic", "share", "words"])
+        The columns `domain` and `row` say which document it is; rows count from 1. The topic of a
+        document without any word of a topic is "".
+        """
+        return largest_topics(self._named)
+
+    def shares_frame(self) -> DataFrame:
+        """Return a row for each document: `domain`, `row` from 1, and the share of each topic.
+
+        A column is named "topic NAME". It is 0 in a domain without that topic.
+        """
+        return all_shares(self._named)
+
+    @property
+    def _named(self) -> dict[str, NamedShares]:
+        """The names and words of the topics, and their shares, by domain."""
+        return {
+            domain: ([(topic.name, topic.words) for topic in self.topics[domain]], shares)
+            for domain, shares in self.shares.items()
+        }
+
+
+#: Name and words of each topic, and the share (n, ·) of each in each document.
+NamedShares = tuple[Sequence[tuple[str, Sequence[str]]], np.ndarray]
+
+
+def largest_topics(domains: Mapping[str, NamedShares]) -> DataFrame:
+    """Return a row for each document; see `Topics.documents_frame`."""
+    import pandas as pd
+
+    rows = []
+    for domain, (topics, shares) in domains.items():
+        for row, of in enumerate(shares, start=1):
+            name, words = topics[of.argmax()] if of.any() else ("", ())
+            rows.append((domain, row, name, float(of.max(initial=0)), " ".join(words[:3])))
+    return pd.DataFrame(rows, columns=["domain", "row", "topic", "share", "words"])
+
+
+def all_shares(domains: Mapping[str, NamedShares]) -> DataFrame:
+    """Return a row for each document; see `Topics.shares_frame`."""
+    import pandas as pd
+
+    parts = []
+    for domain, (topics, shares) in domains.items():
+        part = pd.DataFrame(shares, columns=[f"topic {name}" for name, _ in topics])
+        part.insert(0, "row", range(1, len(part) + 1))
+        part.insert(0, "domain", domain)
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True).fillna(0.0)
+
+
+def with_rows(rows: Sequence[int]) -> str:
+    """Return row numbers, from 0, as text that counts from 1."""
+    return " ".join(str(row + 1) for row in rows)
+
+
+def diversity_of(topics: Iterable[Sequence[str]]) -> float:
+    """Return the share of different words among the words of topics."""
+    words = [word for of_topic in topics for word in of_topic]
+    return len({*words}) / len(words)
+
+
+def mean_coherence(values: Iterable[float]) -> float:
+    """Return the mean of the coherences that are no NaN, NaN without any."""
+    known = [value for value in values if not isnan(value)]
+    return fmean(known) if known else nan
 
 
 def coherence_text(coherence: float) -> str:
@@ -219,16 +279,20 @@ def topics_of(
     found = {domain: of_domain for domain, of_domain in found.items() if of_domain[0]}
     if not found:
         raise ValueError("no document has any word of a cluster, so there are no topics")
-    by_domain = {domain: of_domain[0] for domain, of_domain in found.items()}
-    largest = {domain: of_domain[1] for domain, of_domain in found.items()}
-    return Topics(tuple(classes), by_domain, fit.columns, largest)
+    return Topics(
+        tuple(classes),
+        {domain: topics for domain, (topics, _, _) in found.items()},
+        fit.columns,
+        {domain: shares for domain, (_, shares, _) in found.items()},
+        {domain: components for domain, (_, _, components) in found.items()},
+    )
 
 
 def _of_domain(
     domain: Domain, V: np.ndarray, clusters: Sequence[FeatureClusters], names: np.ndarray,
     words: int, typical: int, relevance: float,
-) -> tuple[tuple[Topic, ...], tuple[tuple[str, float], ...]]:  # fmt: skip
-    """Return the topics of a domain, the largest first, and the largest one of each document."""
+) -> tuple[tuple[Topic, ...], np.ndarray, np.ndarray]:  # fmt: skip
+    """Return the topics, the largest first, their shares (n, ·), and their words' (·, d)."""
     X = sp.csr_array(domain.X, dtype=np.float64)
     U = np.hstack([part.U for part in clusters]).astype(np.float64)
     H = np.vstack([part.H for part in clusters]).astype(np.float64)
@@ -242,22 +306,15 @@ def _of_domain(
     ratio, _ = divide_by_product(X, V, U @ H, entry_rows(X))
     of_documents = (ratio @ U) * (V @ H.T)
     sums = of_words.sum(axis=0)
-    marginal = of_words.sum(axis=1) / (sums.sum() or 1)
     largest = of_documents.argmax(axis=1)[of_documents.any(axis=1)]
     nearest = np.bincount(largest, minlength=len(labels)) / max(1, len(largest))
     size = of_documents.sum(axis=1)
-    long_enough = size >= (1 - 1e-9) * np.median(size)  # rounding must not exclude the median
-    shares = np.where(long_enough[:, None], of_documents / np.maximum(size, TINY)[:, None], 0)
+    shares = of_documents / np.maximum(size, TINY)[:, None]
     occurs = sp.csc_array(X > 0)
+    order = [j for j in np.argsort(-sums, kind="stable") if sums[j]]
     topics = []
-    for j in np.argsort(-sums, kind="stable"):
-        if not sums[j]:
-            break
-        p = of_words[:, j] / sums[j]
-        log_p = np.log(np.maximum(p, TINY))
-        order = log_p - (1 - relevance) * np.log(np.maximum(marginal, TINY))
-        top = np.argsort(-np.where(p > 0, order, -np.inf), kind="stable")[:words]
-        top = top[p[top] > NEGLIGIBLE * p.max()]
+    for j in order:
+        top, weights = best_words(of_words[:, j], of_words.sum(axis=1), words, relevance)
         topics.append(
             Topic(
                 domain.name,
@@ -266,18 +323,36 @@ def _of_domain(
                 float(nearest[j]),
                 tuple((of_classes[j] / of_classes[j].sum()).tolist()),
                 tuple(names[top].tolist()),
-                tuple(p[top].tolist()),
-                _coherence(occurs[:, top]),
-                tuple(np.argsort(-shares[:, j], kind="stable")[:typical].tolist()),
+                tuple(weights),
+                coherence_of(occurs[:, top]),
+                typical_rows(X, shares[:, j], typical),
             )
         )
-    best = of_documents.argmax(axis=1)
-    parts = of_documents[np.arange(len(best)), best] / np.maximum(size, TINY)
-    named = ((labels[j] if part else "", float(part)) for j, part in zip(best, parts, strict=True))
-    return tuple(topics), tuple(named)
+    return tuple(topics), shares[:, order], (of_words[:, order] / sums[order]).T
 
 
-def _coherence(occurs: sp.csc_array) -> float:
+def best_words(
+    of_topic: np.ndarray, of_all: np.ndarray, most: int, relevance: float
+) -> tuple[np.ndarray, list[float]]:
+    """Return the columns of the most relevant words of a topic, and their shares in it."""
+    # `of_topic`, `of_all`: (d,) the parts of each word in the topic, and in all of them together.
+    p = of_topic / of_topic.sum()
+    marginal = of_all / (of_all.sum() or 1)
+    order = np.log(np.maximum(p, TINY)) - (1 - relevance) * np.log(np.maximum(marginal, TINY))
+    top = np.argsort(-np.where(p > 0, order, -np.inf), kind="stable")[:most]
+    top = top[p[top] > NEGLIGIBLE * p.max()]
+    return top, p[top].tolist()
+
+
+def typical_rows(X: sp.csr_array, shares: np.ndarray, most: int) -> tuple[int, ...]:
+    """Return the rows with the largest shares (n,) of a topic among documents (n, d), from 0."""
+    # Chance decides the shares of short documents.
+    words = np.diff(X.indptr)
+    rows = np.flatnonzero((words >= LONG_ENOUGH * np.median(words)) & (shares > 0))
+    return tuple(rows[np.argsort(-shares[rows], kind="stable")][:most].tolist())
+
+
+def coherence_of(occurs: sp.csc_array) -> float:
     """Return the mean NPMI of all pairs of words (n, words), see `Topic`."""
     n, m = occurs.shape
     together = (occurs.astype(np.float64).T @ occurs.astype(np.float64)).toarray() / n
