@@ -252,7 +252,10 @@ def test_the_command_prints_a_task_and_files_and_writes_csv_and_json(call, tmp_p
     by_document = tmp_path / "documents.csv"
     assert call("topics", "cocc", *files, "--by-document", str(by_document))[0] == 0
     found = pd.read_csv(by_document)
-    assert found["document"].tolist()[:2] == ["t.csv, row 1", "t.csv, row 2"]
+    assert found["domain"].unique().tolist() == ["t"]
+    of_target = found[found["domain"] == "t"]
+    assert of_target["row"].tolist() == [*range(1, 61)]
+    assert {*of_target["file"]} == {str(tmp_path / "t.csv")}
     assert len(found) == 60
     assert found["share"].between(0, 1).all()
     code, out, _ = call("topics", "nmf", *files, "--csv", str(table))

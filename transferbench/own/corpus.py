@@ -56,7 +56,7 @@ ALIKE = 0.5
 MAX_ITER = 200
 #: A word is taken for a function word if it is an English stop word, or if so large a part of all
 #: documents has it.
-FREQUENT = 0.1
+FREQUENT = 0.25
 #: Fits that measure the stability of a number of topics, each on such a part of the documents.
 REFITS, PART = 3, 0.8
 
@@ -96,7 +96,7 @@ class CorpusTopic:
         By domain: the rows, from 0, of the documents with the largest shares, among those that have
         at least half as many different words as the median document of the domain.
     is_function
-        True if most of the words are function words: English stop words, or words that a tenth of
+        True if most of the words are function words: English stop words, or words that a quarter of
         all documents have.
     """
 

@@ -60,6 +60,7 @@ from transferbench.own.label_arrays import (
 from transferbench.own.multilabel import fit_in_tasks
 from transferbench.own.sample import LABEL_WEIGHT, cross_fit, sample_of
 from transferbench.own.session import Session
+from transferbench.own.topics import Topics, topics_of
 from transferbench.own.vectors import embeddings
 from transferbench.problem import Domain, Family, Fit, Problem, canonical
 
@@ -142,6 +143,15 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
             names = [*map(str, range(Y.shape[1]))]
         return Problem(type(self).__name__, family, tuple(names), domains)
 
+    def _topics(self, problem: Problem, fit: Fit) -> Topics | None:
+        """Return the topics of a fit, None without factors or without any word in a cluster."""
+        default = [f"x{i}" for i in range(self.n_features_in_)]  # as in scikit-learn
+        names = tuple(getattr(self, "feature_names_in_", default))
+        try:
+            return topics_of(fit, replace(problem, features=names))
+        except ValueError:
+            return None
+
     def _seed(self) -> int:
         state = self.random_state
         if not isinstance(state, Integral):
@@ -183,6 +193,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
     classes_: np.ndarray
     chosen_: str | None
     expected_accuracy_: tuple[float, float, float] | None
+    topics_: Topics | None
 
     def fit(
         self,
@@ -258,7 +269,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
             domain = np.where(unlabelled, domain.min(initial=MASKED) - 1, domain)
 
         self.strength_, self.doubts_ = "none", list[str]()
-        self.expected_accuracy_ = self.chosen_ = None
+        self.expected_accuracy_ = self.chosen_ = self.topics_ = None
         confidence = Y.copy()
         if trained[fitted].all():
             warnings.warn(
@@ -461,6 +472,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
                 "label_sample.",
                 stacklevel=3,
             )
+        self.topics_ = self._topics(problem, model.fits[0])
         return model.fits[0]
 
     def _remember(
@@ -499,7 +511,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
             doubt = "Fitted by version 2.0, which did not look for doubts; fit it again."
             none = np.zeros(len(self.transduction_), bool)
             lacking: dict[str, Any] = {"strength_": "none", "doubts_": [doubt], "_sampled": none}
-            lacking |= {"chosen_": None, "expected_accuracy_": None}
+            lacking |= {"chosen_": None, "expected_accuracy_": None, "topics_": None}
             self.__dict__ = lacking | self.__dict__
             old = vars(self._fitted)
             X, rows = old["_X"][old["_rows"]], old["_places"][old["_rows"]]
@@ -568,6 +580,10 @@ class TransferClassifier(TransductiveClassifier):
     chosen_
         Name of the fitted model, None if none was fitted. With a sample and the model consensus, it
         is `lr` if `lr` is right on significantly more held-out documents.
+    topics_
+        The topics of the model's clusters of features, by domain, see
+        `transferbench.topics.Topics`; `topics_.components` has the share of each feature in each
+        topic. None for a model without such clusters, such as consensus.
     """
 
     _family = "transfer"

@@ -1,0 +1,360 @@
+"""Topics of documents without labels, side by side in domains."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.decomposition import NMF
+from user_documents import read_csv, write_csv, write_jsonl
+
+from transferbench import tasks
+from transferbench.api import settings
+from transferbench.own import corpus
+from transferbench.topics import compare_numbers, find_topics
+
+THEMES = {
+    "delivery": "parcel courier driver depot doorstep tracking",
+    "money": "refund invoice payment account bank charge",
+    "app": "login password update screen button crash",
+    "paper": "catalogue leaflet stamp envelope postcard printer",
+}
+COMMON = ["the", "of", "and", "you", "with", "for", "that", "this"]
+OLD, NEW = ["delivery", "money", "paper"], ["delivery", "money", "app"]
+
+
+def texts(seed: int, themes: list[str], n: int = 90) -> list[str]:
+    """Return texts of five words of a theme, which take turns, and three common ones."""
+    rng = random.Random(seed)
+    return [
+        " ".join(rng.choices(THEMES[themes[i % len(themes)]].split(), k=5) + rng.sample(COMMON, 3))
+        for i in range(n)
+    ]
+
+
+def weighted(*domains: list[str]) -> tuple[list[sp.csr_array], np.ndarray]:
+    """Return weighted words of each domain, and the words."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizer = TfidfVectorizer(stop_words=COMMON)
+    X = sp.csr_array(vectorizer.fit_transform([t for domain in domains for t in domain]))
+    ends = np.cumsum([0, *map(len, domains)])
+    parts = [X[a:b] for a, b in pairwise(ends)]
+    return parts, vectorizer.get_feature_names_out()
+
+
+def found(k: int = 4, **options):
+    (old, new), words = weighted(texts(1, OLD), texts(2, NEW))
+    return find_topics({"old": old, "new": new}, words, k, **options)
+
+
+def theme_of(words) -> str:
+    (name,) = [name for name, of in THEMES.items() if {*words} <= {*of.split()}]
+    return name
+
+
+def test_planted_topics_are_found_and_named_where_they_live():
+    topics = found(words=5)
+    assert sorted(theme_of(topic.words) for topic in topics.topics) == sorted(THEMES)
+    (gained,), (lost,) = topics.only_in("new", "old"), topics.only_in("old", "new")
+    assert (theme_of(gained.words), theme_of(lost.words)) == ("app", "paper")
+    assert gained.differences["new"].low > 0 > lost.differences["new"].high
+    assert gained.name == f"{gained.number} {', '.join(gained.words[:3])}"
+    for name in ("old", "new"):
+        assert sum(topic.shares[name] for topic in topics.topics) == pytest.approx(1)
+        assert sum(topic.documents[name] for topic in topics.topics) == pytest.approx(1)
+
+
+def test_shares_are_the_parts_of_the_factorisation_that_scikit_learn_finds():
+    (old, new), words = weighted(texts(1, OLD), texts(2, NEW))
+    topics = found()
+    model = NMF(4, random_state=0)
+    W = model.fit_transform(sp.csr_matrix(sp.vstack([old, new])))
+    parts = np.einsum("ij,jw->ij", W, model.components_)
+    shares = parts / parts.sum(axis=1, keepdims=True)
+    together = np.vstack([topics.shares["old"], topics.shares["new"]])
+    order = np.argsort(-(shares[:90].mean(axis=0) + shares[90:].mean(axis=0)))
+    np.testing.assert_allclose(together, shares[:, order], atol=1e-10)
+    for topic, j in zip(topics.topics, order, strict=True):
+        component = model.components_[j] / model.components_[j].sum()
+        expected = [component[list(words).index(word)] for word in topic.words]
+        np.testing.assert_allclose(topic.weights, expected)
+        assert topic.shares["new"] == pytest.approx(shares[90:, j].mean())
+
+
+def test_no_topic_is_named_as_lacking_between_two_halves_of_one_corpus():
+    """The intervals of all topics together miss 0 in at most about 5 per cent of the draws."""
+    (X,), words = weighted(texts(3, [*THEMES], 300))
+    missed = 0
+    for seed in range(40):
+        rows = np.random.default_rng(seed).permutation(300)
+        halves = {"one": X[rows[:150]], "two": X[rows[150:]]}
+        topics = find_topics(halves, words, 4)
+        assert not topics.only_in("one", "two") + topics.only_in("two", "one")
+        ends = [topic.differences["two"] for topic in topics.topics]
+        missed += any(of.low > 0 or of.high < 0 for of in ends)
+    assert missed <= 6  # more has a probability of 0.4 % at 5 %
+
+
+def test_the_interval_is_welchs_for_all_topics_together():
+    from scipy.stats import t
+
+    rng = np.random.default_rng(0)
+    first, other = rng.random((30, 4)), rng.random((50, 4)) + 0.1
+    ((value, low, high),) = corpus._differences([first, other])
+    for j in range(4):
+        a, b = first[:, j], other[:, j]
+        u, v = a.var(ddof=1) / 30, b.var(ddof=1) / 50
+        freedom = (u + v) ** 2 / (u**2 / 29 + v**2 / 49)
+        half = t.ppf(1 - 0.05 / 4 / 2, freedom) * np.sqrt(u + v)
+        assert value[j] == pytest.approx(b.mean() - a.mean())
+        assert (low[j], high[j]) == pytest.approx((value[j] - half, value[j] + half))
+
+
+def test_coherence_is_that_of_the_domains_that_have_the_topic():
+    (old, new), words = weighted(texts(1, OLD), texts(2, NEW))
+    topics = find_topics({"old": old, "new": new}, words, 4)
+    index = {word: w for w, word in enumerate(words)}
+    for topic in topics.topics:
+        lives = {"app": [new], "paper": [old]}.get(theme_of(topic.words[:3]), [old, new])
+        occurs = sp.csc_array(sp.vstack(lives) > 0)[:, [index[word] for word in topic.words]]
+        assert topic.coherence == pytest.approx(corpus.coherence_of(sp.csc_array(occurs)))
+
+
+def test_the_order_of_documents_and_features_and_the_other_domain_first_change_nothing():
+    (old, new), words = weighted(texts(1, OLD), texts(2, NEW))
+    topics = find_topics({"old": old, "new": new}, words, 4, words=5)
+    rng = np.random.default_rng(0)
+    rows, columns = rng.permutation(90), rng.permutation(len(words))
+    again = find_topics(
+        {"new": new[rows][:, columns], "old": old[:, columns]}, words[columns], 4, words=5
+    )
+    ones, twos = ({theme_of(t.words): t for t in of.topics} for of in (topics, again))
+    for theme, one in ones.items():
+        two = twos[theme]
+        assert {*one.words} == {*two.words}
+        assert one.shares == pytest.approx(two.shares, abs=1e-3)
+        low, high = one.differences["new"][1:]
+        assert two.differences["old"][1:] == pytest.approx((-high, -low), abs=1e-3)
+    gained, again_gained = (of.only_in("new", "old") for of in (topics, again))
+    assert gained
+    assert [theme_of(t.words) for t in gained] == [theme_of(t.words) for t in again_gained]
+
+
+def test_typical_documents_are_long_enough_and_have_the_largest_shares():
+    short = ["parcel", "refund"]
+    (X,), words = weighted([*texts(1, OLD), *short])
+    topics = find_topics({"all": X}, words, 3, typical=200)
+    lengths = np.diff(X.indptr)
+    for j, topic in enumerate(topics.topics):
+        rows = [*topic.typical["all"]]
+        assert not {90, 91} & {*rows}
+        assert (lengths[rows] >= np.median(lengths) / 2).all()
+        shares = topics.shares["all"][rows, j]
+        assert (np.diff(shares) <= 0).all()
+        assert not topic.differences
+
+
+def test_a_document_without_a_word_has_no_topic_and_does_not_count():
+    (X,), words = weighted(texts(1, OLD))
+    empty = sp.csr_array(sp.vstack([X, sp.csr_array((5, X.shape[1]))]))
+    topics, without = (find_topics({"all": of}, words, 3) for of in (empty, X))
+    assert not topics.shares["all"][90:].any()
+    for one, two in zip(topics.topics, without.topics, strict=True):
+        assert one.shares["all"] == pytest.approx(two.shares["all"], abs=1e-4)
+    frame = topics.documents_frame()
+    assert frame["topic"].tolist()[90:] == [""] * 5
+    assert frame["row"].tolist() == [*range(1, 96)]
+
+
+def test_more_topics_than_words_or_documents_are_refused():
+    (X,), words = weighted(texts(1, OLD, 12))
+    with pytest.raises(ValueError, match="only 12 different words or documents"):
+        find_topics({"all": X}, words, 13)
+
+
+def test_the_planted_number_of_topics_is_the_best_and_the_most_stable():
+    (old, new), words = weighted(texts(1, OLD, 150), texts(2, NEW, 150))
+    numbers = compare_numbers({"old": old, "new": new}, words, (2, 4, 9), words=5)
+    assert [number.k for number in numbers] == [2, 4, 9]
+    best = max(numbers, key=lambda number: number.quality)
+    assert best.k == 4
+    assert numbers[2].stability < best.stability
+    assert numbers[2].found.alike()
+    assert not best.found.alike()
+
+
+def test_topics_of_function_words_are_marked():
+    rng = random.Random(0)
+    plain = [" ".join(rng.sample(COMMON, 6)) for _ in range(40)]
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizer = TfidfVectorizer()
+    X = sp.csr_array(vectorizer.fit_transform([*texts(1, OLD), *plain]))
+    topics = find_topics({"all": X}, vectorizer.get_feature_names_out(), 4, words=5)
+    marked = [topic for topic in topics.topics if topic.is_function]
+    assert marked
+    assert all(2 * len({*t.words} & {*COMMON}) > len(t.words) for t in marked)
+    assert not any({*t.words} <= {*COMMON} for t in topics.topics if not t.is_function)
+
+
+def write_files(folder: Path) -> tuple[str, ...]:
+    """Write old.csv and new.csv, and return the arguments that name them."""
+    for name, seed, themes in (("old", 1, OLD), ("new", 2, NEW)):
+        of_file = texts(seed, themes)
+        rows = [(f"{name}-{i}", text, "=x") for i, text in enumerate(of_file)]
+        write_csv(folder / f"{name}.csv", rows, ("id", "text", "label"))
+    targets = (str(folder / "old.csv"), str(folder / "new.csv"))
+    return ("--target", targets[0], "--target", targets[1])
+
+
+def test_files_without_labels_have_topics_side_by_side(call, tmp_path):
+    files = write_files(tmp_path)
+    code, out, err = call("topics", *files, "--k", "4", "--documents", "1")
+    assert (code, "90" in err) == (0, True)
+    said = " ".join(out.split())
+    gained = re.search(r"new has, old lacks: (.*?)\. old has, new lacks: (.*?)\. ", said)
+    assert gained is not None
+    first, second = (re.sub(r"^\d+ | \(.*", "", of).split(", ") for of in gained.groups())
+    assert (theme_of(first), theme_of(second)) == ("app", "paper")
+    assert re.search(r"^    new\.csv, row \d+: ", out, re.MULTILINE)
+    code, out, _ = call("topics", *files, "--k", "4", "--json")
+    answer = json.loads(out)
+    assert (code, answer["k"], len(answer["topics"])) == (0, 4, 4)
+    assert answer["quality"]["diversity"] == pytest.approx(
+        len({w for t in answer["topics"] for w in t["words"]}) / 40
+    )
+
+
+def test_labels_are_not_read(call, tmp_path):
+    files = write_files(tmp_path)
+    _, before, _ = call("topics", *files, "--k", "4")
+    for name in ("old", "new"):
+        path = tmp_path / f"{name}.csv"
+        rows = [(row["id"], row["text"], i % 3) for i, row in enumerate(read_csv(path))]
+        write_csv(path, rows, ("id", "text", "label"))
+    assert call("topics", *files, "--k", "4")[1] == before
+    source = ("--source", files[1], "--target", files[3])
+    assert call("topics", *source, "--k", "4")[1] == before
+
+
+def test_tables_of_documents_join_the_users_files(call, tmp_path):
+    files = write_files(tmp_path)
+    shares, largest, table = (tmp_path / f"{name}-out.csv" for name in ("s", "d", "t"))
+    outputs = ("--shares", str(shares), "--by-document", str(largest), "--csv", str(table))
+    assert call("topics", *files, "--k", "4", *outputs)[0] == 0
+    topics = pd.read_csv(table)
+    of_document, all_shares = pd.read_csv(largest), pd.read_csv(shares)
+    assert [*of_document] == ["domain", "file", "row", "id", "label", "topic", "share", "words"]
+    assert [*all_shares][:5] == ["domain", "file", "row", "id", "label"]
+    users = pd.concat(pd.read_csv(f).assign(file=f, row=range(1, 91)) for f in (files[1], files[3]))
+    joined = of_document.merge(users, on=["file", "row", "id", "label"])
+    assert len(joined) == 180
+    columns = [f"topic {number}" for number in topics["topic"]]
+    np.testing.assert_allclose(all_shares[columns].sum(axis=1), 1, atol=1e-4)
+    assert all_shares[columns].max(axis=1).tolist() == of_document["share"].tolist()
+    for domain in ("old", "new"):
+        means = all_shares[all_shares["domain"] == domain][columns].mean()
+        assert topics[f"share {domain}"].tolist() == pytest.approx(means.tolist(), abs=1e-3)
+        rows = topics[f"typical {domain}"].str.split().explode().astype(int)
+        assert rows.between(1, 90).all()
+
+
+def test_the_text_of_a_nested_object_is_left_out_and_the_rest_stays(call, tmp_path):
+    rows = [(i, {"body": text}) for i, text in enumerate(texts(1, OLD))]
+    file = write_jsonl(tmp_path / "old.jsonl", rows, ("id", "doc"))
+    largest = tmp_path / "out.csv"
+    arguments = ("--target", str(file), "--text-column", "doc.body", "--k", "3")
+    assert call("topics", *arguments, "--by-document", str(largest))[0] == 0
+    assert [*pd.read_csv(largest)][:4] == ["domain", "file", "row", "id"]
+    assert "doc" not in pd.read_csv(largest)
+
+
+def test_stop_words_of_a_file_are_in_no_topic_and_a_note_names_the_option(call, tmp_path):
+    files = write_files(tmp_path)
+    code, out, err = call("topics", *files, "--k", "6", "--json")
+    assert (code, "--option stop_words=english" in err) == (0, True)
+    words = tmp_path / "stop.txt"
+    words.write_text("\n".join([*COMMON, "PARCEL"]), encoding="utf-8")
+    chosen = ("--option", f"stop_words={words}")
+    code, out, err = call("topics", *files, "--k", "4", "--json", *chosen)
+    left = {word for topic in json.loads(out)["topics"] for word in topic["words"]}
+    assert (code, left & {*COMMON, "parcel"}, "note" in err) == (0, set(), False)
+    task = tmp_path / "task.yaml"
+    rows = [(text, "ab"[i % 2]) for i, text in enumerate(texts(1, OLD))]
+    write_csv(tmp_path / "s.csv", rows)
+    task.write_text(
+        "source: s.csv\ntargets: [old.csv]\nlabel: label\noptions: {stop_words: stop.txt}\n"
+    )
+    write_csv(tmp_path / "old.csv", rows[::-1][:60])
+    for gone in ("parcel", "refund"):
+        words.write_text(gone, encoding="utf-8")
+        problem, _ = tasks.load(tasks.Task.parse(str(task)), settings.load())
+        assert ({"parcel", "refund"} - {*problem.features}) == {gone}
+
+
+def test_several_numbers_of_topics_are_compared(call, tmp_path):
+    files = write_files(tmp_path)
+    page = tmp_path / "page.html"
+    stop = tmp_path / "stop.txt"
+    stop.write_text(" ".join(COMMON), encoding="utf-8")
+    options = ("--option", f"stop_words={stop}", "--words", "5")
+    code, out, _ = call("topics", *files, "--k", "2,4,9", *options, "--html", str(page))
+    assert (code, bool(re.search(r"^4 \*", out, re.MULTILINE))) == (0, True)
+    assert "one of several" in out
+    text = page.read_text("utf-8")
+    assert "Number of topics" in text
+    assert text.count("<svg") == 2
+    assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", text)
+    code, out, _ = call("topics", *files, "--k", "9", *options)
+    assert "alike" in call("topics", *files, "--k", "9", *options)[2]
+
+
+def test_one_file_and_many_files_have_topics(call, tmp_path):
+    one = write_csv(tmp_path / "one.csv", [(text,) for text in texts(1, OLD)], ("text",))
+    code, out, _ = call("topics", "--target", str(one), "--k", "3")
+    assert (code, "lacks" in out, "difference" in out) == (0, False, False)
+    many = []
+    for i in range(5):
+        path = tmp_path / f"part{i}.csv"
+        many += ["--target", str(write_csv(path, [(t,) for t in texts(i, OLD)], ("text",)))]
+    code, out, _ = call("topics", *many, "--k", "3")
+    assert (code, "largest" in out, "part0 %" in out) == (0, True, False)
+
+
+def test_a_task_has_topics_without_a_model(call):
+    task = "generated/transfer:documents=80,features=60,words=9"
+    code, out, _ = call("topics", task, "--k", "5", "--documents", "1")
+    assert (code, "source %" in out) == (0, True)
+    assert re.search(r"^    target, document \d+$", out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--k", "3"], "expected either a task or files"),
+        (["--target", "T", "--k", "0"], "--k: expected"),
+        (["--target", "T", "--k", "three"], "--k: expected"),
+        (["--target", "T", "--k", "91"], "give a smaller --k"),
+        (["--target", "T", "--set", "k=3"], "by --k"),
+        (["--target", "T", "--label-separator", "|"], "labels are not read; leave it out"),
+        (["--target", "T", "--features", "both"], "topics are made of words"),
+        (["--target", "T", "--option", "stop_words=german"], "expected english, none, or a text"),
+        (["--target", "T", "--csv", "T"], "is one of the files to read"),
+        (["dtl", "--target", "T"], "leave out dtl"),
+        (["dtl", "comp-vs-rec", "--k", "3"], "set parameters of dtl by --set"),
+        (["lr", "comp-vs-rec"], "leave out the model"),
+    ],
+)
+def test_a_mistake_without_a_model_is_one_line(call, tmp_path, arguments, message):
+    path = write_csv(tmp_path / "t.csv", [(text,) for text in texts(1, OLD)], ("text",))
+    code, _, err = call("topics", *(str(path) if a == "T" else a for a in arguments))
+    assert (code, err.count("\n")) == (2, 1)
+    assert message in err
