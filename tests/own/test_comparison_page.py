@@ -200,7 +200,9 @@ def test_topics_of_a_factorisation_are_on_the_page_and_on_one_of_their_own(tmp_p
     code, _, err = call("topics", "dtl", *files, "--html", str(out))
     assert (code, "Error" in err) == (0, False)
     own = LexborHTMLParser(out.read_text("utf-8"))
-    assert titles(own) == ["Topics by domain", "What was fitted"]
+    assert titles(own) == ["Clusters side by side", "Topics by domain", "What was fitted"]
+    beside = {row[0]: row for row in table_of(own, "Clusters and their shares")}
+    assert all(beside[name][2] == share for name, share, *_ in topics)
     assert table_of(own, f"{name}: ") == topics
     assert call("topics", "nmf", *files, "--html", str(out))[0] == 0
     found = LexborHTMLParser(out.read_text("utf-8")).body.text()

@@ -141,12 +141,39 @@ def write_topics(
     # row.
     documents = [(f"domain {d.name}", f"{len(d.seen):,} documents") for d in problem.domains]
     targets = [domain.name for domain in problem.targets]
-    blocks = [
+    blocks, images = list[Block](), dict[str, str]()
+    shares = {
+        domain: {topic.name: topic.share for topic in topics}
+        for domain, topics in found.topics.items()
+    }
+    both = [*dict.fromkeys(name for of in shares.values() for name in of)]
+    if len(shares) > 1:
+        by_domain = {d: [of.get(name, 0.0) for name in both] for d, of in shares.items()}
+        images["shares.svg"] = topic_shares.draw(both, by_domain)
+        picture = Picture("shares.svg", "Share of each cluster in each domain")
+        table = _clusters_side_by_side(found, both)
+        blocks.append(Section("Clusters side by side", [picture, table]))
+    blocks += [
         Section("Topics by domain", topic_blocks(model, found, targets, describe, "")),
         Section("What was fitted", [about(documents, problem, options)]),
     ]
     title = f"Topics of {model} on {problem.name if named else 'your documents'}"
-    _write(path, "topics", title, blocks, {})
+    _write(path, "topics", title, blocks, images)
+
+
+def _clusters_side_by_side(found: Topics, names: Sequence[str]) -> Table:
+    """Return a row for each cluster of words: its share and its first words in each domain."""
+    of = {d: {topic.name: topic for topic in topics} for d, topics in found.topics.items()}
+    rows = [
+        [
+            name,
+            *(_percent(of[d][name].share) if name in of[d] else "–" for d in of),
+            *(", ".join(of[d][name].words[:5]) if name in of[d] else "–" for d in of),
+        ]
+        for name in names
+    ]
+    heads = ["topic", *(f"share in {d}" for d in of), *(f"words in {d}" for d in of)]
+    return Table("Clusters and their shares and first words in each domain", heads, rows)
 
 
 def write_corpus(
@@ -167,7 +194,10 @@ def write_corpus(
     several = len(problem.domains) > 1
     blocks: list[Block] = [[*sentences]] if sentences else []
     if several:
-        images["shares.svg"] = topic_shares.draw(found)
+        images["shares.svg"] = topic_shares.draw(
+            [topic.name for topic in found.topics],
+            {d: [topic.shares[d] for topic in found.topics] for d in found.shares},
+        )
         shares = Picture("shares.svg", "Share of each topic in each domain")
         blocks.append(Section("Topics side by side", [shares, _side_by_side(found), OF_CORPUS]))
     else:
