@@ -29,6 +29,8 @@ def fit(
     from tqdm import tqdm
 
     domains = {domain.name: domain.X for domain in problem.domains}
+    sizes = ", ".join(f"{name} {X.shape[0]:,}" for name, X in domains.items())
+    echo(f"documents: {sizes}; features: {problem.domains[0].X.shape[1]:,}", err=True)
     features = problem.features or [str(i + 1) for i in range(problem.domains[0].X.shape[1])]
     if len(ks) == 1:
         return find_topics(domains, features, ks[0], **settings), []
@@ -87,8 +89,6 @@ def contrasts(found: CorpusTopics) -> list[str]:
 def print_topics(found: CorpusTopics, describe: Describe, most: int, documents: int) -> None:
     """Print the topics side by side in the domains."""
     names = [*found.shares]
-    sizes = ", ".join(f"{name} {len(S):,}" for name, S in found.shares.items())
-    echo(f"documents: {sizes}; {counted(len(found.topics), 'topic')}", err=True)
     for sentence in contrasts(found):
         echo_sentences(sentence)
     if len(names) > 1:
@@ -157,6 +157,5 @@ def _cells(topic: CorpusTopic, names: Sequence[str]) -> list[str]:
         return [f"{short_label(name)} {_percent(topic.shares[name])}" for name in ends]
     cells = [_percent(topic.shares[name]) for name in names]
     if len(names) == 2:
-        (d,) = topic.differences.values()
-        cells.append(f"{100 * d.value:+.1f} [{100 * d.low:.1f}, {100 * d.high:.1f}]")
+        cells += map(str, topic.differences.values())
     return cells

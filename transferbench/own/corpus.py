@@ -68,6 +68,10 @@ class Difference(NamedTuple):
     low: float
     high: float
 
+    def __str__(self) -> str:
+        interval = f" [{100 * self.low:.1f}, {100 * self.high:.1f}]"
+        return f"{100 * self.value:+.1f}{interval * (not isnan(self.low))}"
+
 
 @dataclass(frozen=True)
 class CorpusTopic:

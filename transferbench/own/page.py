@@ -242,10 +242,7 @@ def _side_by_side(found: CorpusTopics) -> Table:
     heads += [f"{name} less {first} [95 %]" for name in others]
     rows = []
     for topic in found.topics:
-        differences = (
-            f"{100 * d.value:+.1f} [{100 * d.low:.1f}, {100 * d.high:.1f}]"
-            for d in topic.differences.values()
-        )
+        differences = map(str, topic.differences.values())
         shares = map(_percent, topic.shares.values())
         words = ", ".join(topic.words)
         rows.append([topic.name, *shares, *differences, coherence_text(topic.coherence), words])
