@@ -199,9 +199,9 @@ def write_corpus(
             {d: [topic.shares[d] for topic in found.topics] for d in found.shares},
         )
         shares = Picture("shares.svg", "Share of each topic in each domain")
-        blocks.append(Section("Topics side by side", [shares, _side_by_side(found), OF_CORPUS]))
+        blocks.append(Section("Topics side by side", [shares, *_side_by_side(found)]))
     else:
-        blocks.append(Section("Topics", [_side_by_side(found), OF_CORPUS]))
+        blocks.append(Section("Topics", _side_by_side(found)))
     for domain in problem.domains:
         rows = [
             [
@@ -235,18 +235,24 @@ def write_corpus(
     _write(path, "topics", f"{len(found.topics)} topics of {what}", blocks, images)
 
 
-def _side_by_side(found: CorpusTopics) -> Table:
-    """Return a row for each topic: its shares, the differences from the first domain, its words."""
+def _side_by_side(found: CorpusTopics) -> list[Block]:
+    """Return each topic's shares and differences from the first domain, and its words."""
     first, *others = found.shares
     heads = ["topic", *(f"share in {name}" for name in (first, *others))]
     heads += [f"{name} less {first} [95 %]" for name in others]
-    rows = []
-    for topic in found.topics:
-        differences = map(str, topic.differences.values())
-        shares = map(_percent, topic.shares.values())
-        words = ", ".join(topic.words)
-        rows.append([topic.name, *shares, *differences, coherence_text(topic.coherence), words])
-    return Table("Topics and their shares", [*heads, "NPMI", "words"], rows)
+    shares = [
+        [topic.name, *map(_percent, topic.shares.values()), *map(str, topic.differences.values())]
+        for topic in found.topics
+    ]
+    words = [
+        [topic.name, ", ".join(topic.words), coherence_text(topic.coherence)]
+        for topic in found.topics
+    ]
+    return [
+        Table("Shares of the topics", heads, shares),
+        _titled("Words of the topics", ["topic", "words", "NPMI"], words),
+        OF_CORPUS,
+    ]
 
 
 def _write(
