@@ -243,25 +243,21 @@ def features(texts: Sequence[str]) -> tuple[sp.csr_array, np.ndarray]:
 
 
 def scores(
-    topics: list[list[str]],
-    largest: list[int],
-    occurs: sp.csc_array,
-    words: list[str],
-    y: list[str],
+    found: dict[str, Any], occurs: sp.csc_array, words: list[str], y: list[str]
 ) -> dict[str, float]:
     """Return the number of topics, the share of outliers, coherence, diversity and purity."""
     from transferbench.own.topics import coherence_of, diversity_of, mean_coherence
 
+    topics, largest = found["topics"], found["largest"]
     column = {word: j for j, word in enumerate(words)}
+    columns = [[column[word] for word in topic] for topic in topics]
     classes = defaultdict[int, Counter[str]](Counter)
     for topic, label in zip(largest, y, strict=True):
         classes[topic][label] += 1
     return {
         "topics": len(topics),
         "outliers": largest.count(OUTLIER) / len(y),
-        "coherence": mean_coherence(
-            coherence_of(occurs[:, [column[w] for w in t]]) for t in topics
-        ),
+        "coherence": mean_coherence(coherence_of(occurs[:, top]) for top in columns),
         "diversity": diversity_of(topics),
         "purity": sum(max(counts.values()) for counts in classes.values()) / len(y),
     }
@@ -291,7 +287,7 @@ def rows_of(
             yield {
                 "k": k,
                 "system": system,
-                **scores(found["topics"], found["largest"], occurs, words, y),
+                **scores(found, occurs, words, y),
                 "seconds": sum(cost["seconds"] for cost in costs),
                 "memory_mb": max(cost["memory_mb"] for cost in costs),
             }
