@@ -319,7 +319,9 @@ def compare(given: argparse.Namespace) -> None:
     if given.csv:
         if given.csv.exists():
             means = pd.concat([pd.read_csv(given.csv), means]).drop_duplicates(keys, keep="last")
-            means = means.sort_values("k", kind="stable")
+        order = {name: i for i, name in enumerate([*CORPORA, *SYSTEMS])}
+        by = ["k", "corpus", "system"]
+        means = means.sort_values(by, key=lambda column: column.replace(order))
         means.to_csv(given.csv, index=False)
 
 
