@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from conftest import ROOT
 from sklearn.decomposition import NMF
 from user_documents import read_csv, write_csv, write_jsonl
 
@@ -87,6 +88,12 @@ def test_shares_are_the_parts_of_the_factorisation_that_scikit_learn_finds():
         expected = [component[list(words).index(word)] for word in topic.words]
         np.testing.assert_allclose(topic.weights, expected)
         assert topic.shares["new"] == pytest.approx(shares[90:, j].mean())
+
+
+def test_the_same_seed_gives_the_same_topics():
+    one, two = found(seed=3), found(seed=3)
+    assert one.topics == two.topics
+    assert all((one.shares[name] == two.shares[name]).all() for name in one.shares)
 
 
 def test_no_topic_is_named_as_lacking_between_two_halves_of_one_corpus():
@@ -359,3 +366,15 @@ def test_a_mistake_without_a_model_is_one_line(call, tmp_path, arguments, messag
     (line,) = [line for line in err.splitlines() if not line.startswith("documents: ")]
     assert (code, line.startswith("Error: ")) == (2, True)
     assert message in line
+
+
+def test_the_topics_of_the_example_files_are_those_that_their_texts_were_written_for(call):
+    files = [str(ROOT / "docs" / "examples" / f"tickets-{year}.csv") for year in (2024, 2025)]
+    arguments = ("--target", files[0], "--target", files[1], "--option", "stop_words=english")
+    code, out, _ = call("topics", *arguments, "--k", "5,8,10")
+    said = " ".join(out.split())
+    gained, lost = re.findall(r"tickets-\d+ has, tickets-\d+ lacks: (.*?)\. ", said)
+    assert (code, bool(re.search(r"^8 \*", out, re.MULTILINE))) == (0, True)
+    assert {"app", "subscription"} <= {*re.findall(r"\w+", gained)}
+    assert "hotline" in lost
+    assert not {"station", "parcel", "refund", "battery"} & {*re.findall(r"\w+", gained + lost)}
