@@ -59,7 +59,7 @@ WING = {
     "userdata": {"own"},
 }
 #: Commands of the wing; other commands may import every part but the wing.
-WING_COMMANDS = {"_comparison", "_corpus", "_user", "compare", "predict", "topics"}
+WING_COMMANDS = {"_comparison", "_topics", "_user", "compare", "predict", "topics"}
 
 
 HEAVY = ("sklearn", "skada", "ot", "safetensors", "tokenizers", "scipy.optimize", "scipy.stats")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from functools import partial
@@ -23,11 +22,11 @@ from transferbench.cli._options import (
     task,
     task_names,
 )
-from transferbench.cli._terminal import echo, echo_json, echo_sentences
+from transferbench.cli._terminal import echo, echo_json
 from transferbench.cli._user import check_outputs
 from transferbench.errors import UserError
 from transferbench.files import user_path
-from transferbench.messages import counted, no_formula, short_label
+from transferbench.messages import no_formula
 from transferbench.own.documents import ReadOptions, find_domains
 from transferbench.parameters import Count, CountOrZero
 from transferbench.settings import Settings
@@ -36,21 +35,15 @@ if TYPE_CHECKING:
     from transferbench.own.corpus import CorpusTopics
     from transferbench.own.documents import Documents
     from transferbench.own.page import Describe
-    from transferbench.own.topics import Topic, Topics
+    from transferbench.own.topics import Topics
     from transferbench.problem import Fit, Problem
 
 #: Words of a document without a text.
 LARGEST = 10
-#: Characters of a line of words or text.
-WIDTH = 100
 #: Effective number of topics below which one of them holds nearly everything.
 COLLAPSED = 1.5
 #: Diversity below which topics have nearly the same words.
 ALIKE = 0.1
-#: Smaller shares are not printed.
-LEAST_SHARE = 0.0005
-#: Shares of more classes than this are not printed, only the largest one.
-FEW_CLASSES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -271,7 +264,7 @@ def _topics_of_corpus(
 ) -> None:  # fmt: skip
     """Find topics without labels, print and write them."""
     from transferbench import tasks
-    from transferbench.cli import _corpus
+    from transferbench.cli import _topics
     from transferbench.own.problem import load_unlabelled
     from transferbench.own.session import Session
     from transferbench.parameters import parse
@@ -292,7 +285,7 @@ def _topics_of_corpus(
         read = _by_domain(problem, loaded.targets)
         describe = Session(problem, (), targets=loaded.targets).describe_in
     try:
-        found, numbers = _corpus.fit(problem, ks, seed=seed, **shown.settings)
+        found, numbers = _topics.fit(problem, ks, seed=seed, **shown.settings)
     except ValueError as error:
         raise UserError(f"{error}; give a smaller --k.") from error
     output.write(found, read, files)
@@ -300,7 +293,7 @@ def _topics_of_corpus(
         from transferbench.own import page
 
         what = f"task {problem.name}" if name else "your documents"
-        sentences = [*_corpus.contrasts(found), *_corpus.notes(found)]
+        sentences = [*_topics.contrasts(found), *_topics.notes(found)]
         page.write_corpus(output.html, problem, found, numbers, sentences, describe, options, what)
     if output.as_json:
         rows = [asdict(topic) | {"name": topic.name} for topic in found.topics]
@@ -313,9 +306,9 @@ def _topics_of_corpus(
         echo_json({"k": len(found.topics), "quality": quality, "numbers": compared, "topics": rows})
     else:
         if numbers:
-            _corpus.print_numbers(numbers, found)
-        _corpus.print_topics(found, describe, shown.topics, shown.documents)
-    for note in _corpus.notes(found):
+            _topics.print_numbers(numbers, found)
+        _topics.print_topics(found, describe, shown.topics, shown.documents)
+    for note in _topics.notes(found):
         echo(f"note: {note}.", err=True)
     output.name()
 
@@ -331,6 +324,7 @@ def _topics_of_model(
 ) -> None:  # fmt: skip
     """Find the topics of a model, print and write them."""
     from transferbench import topics
+    from transferbench.cli import _topics
     from transferbench.parameters import parse
 
     is_ours = models.get(model).path.is_relative_to(models.FOLDER)
@@ -363,7 +357,7 @@ def _topics_of_model(
         rows = found.to_frame().to_dict("records")
         echo_json({"model": model, "classes": found.classes, "quality": quality, "topics": rows})
     else:
-        _print(found, describe, shown.topics, shown.documents)
+        _topics.print_topics_of_model(found, describe, shown.topics, shown.documents)
     for domain, of_domain in found.topics.items():
         why = ""
         if found.effective(domain) < COLLAPSED:
@@ -423,62 +417,3 @@ def _largest_words(problem: Problem, name: str, row: int) -> tuple[str, str]:
     largest = (-values).argsort(kind="stable")[:LARGEST]
     words = (problem.features[w] for w in largest if problem.features and values[w])
     return f"{name}, document {row + 1}", ", ".join(words)
-
-
-def _print(found: Topics, describe: Describe, most: int, documents: int) -> None:
-    """Print a table of topics for each domain."""
-    from transferbench.own.topics import coherence_text
-
-    for domain, topics in found.topics.items():
-        echo(
-            f"{domain}: {len(topics)} topics (effective number {found.effective(domain):.1f}), "
-            f"coherence {coherence_text(found.coherence(domain))}, "
-            f"diversity {found.diversity(domain):.2f}"
-        )
-        echo()
-        few = len(found.classes) <= FEW_CLASSES
-        kind = "cluster" if found.columns == "clusters" else "class"
-        class_head = "/".join(map(short_label, found.classes)) if few and kind == "class" else kind
-        visible = [topic for topic in topics if topic.share >= LEAST_SHARE]
-        shown = visible[:most]
-        heads = ["topic", "share %", "documents %", class_head, "NPMI"]
-        rows = [
-            [
-                topic.name, f"{100 * topic.share:.1f}", f"{100 * topic.documents:.1f}",
-                _classes(topic, found), coherence_text(topic.coherence),
-            ]
-            for topic in shown
-        ]  # fmt: skip
-        widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-        left = sum(widths) + 2 * len(widths)
-
-        def line(cells: Sequence[str], widths: Sequence[int] = widths) -> str:
-            return "  ".join(map(str.ljust, cells, widths))
-
-        echo(f"{line(heads)}  words")
-        for topic, row in zip(shown, rows, strict=True):
-            words = textwrap.wrap(", ".join(topic.words), max(40, WIDTH - left))
-            echo(f"{line(row)}  {words[0] if words else ''}".rstrip())
-            for more in words[1:]:
-                echo(" " * left + more)
-            for document in topic.typical[:documents]:
-                line_of = ": ".join(filter(None, describe(domain, document)))
-                echo(f"    {textwrap.shorten(line_of, WIDTH - 4)}")
-        if hidden := len(topics) - len(shown):
-            more = f"--topics {len(visible)} prints more, " * (len(visible) > most)
-            echo(f"… and {counted(hidden, 'smaller topic')} ({more}--csv writes all)")
-        echo()
-    echo_sentences(
-        "share: the topic's part of all entries; documents: the part of which it is the largest "
-        "topic; NPMI: the coherence of the words, 0 is chance and 1 is always together."
-    )
-    echo()
-
-
-def _classes(topic: Topic, found: Topics) -> str:
-    """Return the shares of the classes in per cent; of clusters or many the largest, by name."""
-    if len(found.classes) <= FEW_CLASSES and found.columns == "classes":
-        return "/".join(f"{100 * share:.0f}" for share in topic.classes)
-    best = max(range(len(found.classes)), key=topic.classes.__getitem__)
-    share = f" {100 * topic.classes[best]:.0f}" * (found.columns == "classes")
-    return f"{short_label(found.classes[best])}{share}"

@@ -1,4 +1,4 @@
-"""Topics of documents without labels in the terminal."""
+"""Topics in the terminal: of documents without labels, and of a model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from transferbench.cli._terminal import echo, echo_sentences, echo_table
+from transferbench.cli._terminal import WIDTH, echo, echo_sentences, echo_table
 from transferbench.messages import counted, short_label
 from transferbench.own.corpus import LACKING, REFITS, compare_numbers, find_topics
 from transferbench.own.topics import coherence_text
@@ -14,12 +14,15 @@ from transferbench.own.topics import coherence_text
 if TYPE_CHECKING:
     from transferbench.own.corpus import CorpusTopic, CorpusTopics, NumberOfTopics
     from transferbench.own.page import Describe
+    from transferbench.own.topics import Topic, Topics
     from transferbench.problem import Problem
 
-#: Characters of a line.
-WIDTH = 100
 #: Domains whose shares have a column each; of more the largest and the smallest share are printed.
 MAX_DOMAINS = 4
+#: Smaller shares are not printed.
+LEAST_SHARE = 0.0005
+#: Shares of more classes than this are not printed, only the largest one.
+FEW_CLASSES = 4
 
 
 def fit(
@@ -93,25 +96,12 @@ def print_topics(found: CorpusTopics, describe: Describe, most: int, documents: 
         echo_sentences(sentence)
     if len(names) > 1:
         echo()
-    heads = ["topic", *_heads(names), "NPMI"]
     shown = found.topics[:most]
     rows = [[str(t.number), *_cells(t, names), coherence_text(t.coherence)] for t in shown]
-    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-    left = sum(widths) + 2 * len(widths)
-
-    def line(cells: Sequence[str]) -> str:
-        return "  ".join(map(str.ljust, cells, widths))
-
-    echo(f"{line(heads)}  words")
-    for topic, row in zip(shown, rows, strict=True):
-        first, *more = textwrap.wrap(", ".join(topic.words), max(40, WIDTH - left)) or [""]
-        echo(f"{line(row)}  {first}".rstrip())
-        for rest in more:
-            echo(" " * left + rest)
-        for name in names:
-            for document in topic.typical[name][:documents]:
-                place = ": ".join(filter(None, describe(name, document)))
-                echo(f"    {textwrap.shorten(place, WIDTH - 4)}")
+    typical = [[(d, row) for d in names for row in t.typical[d][:documents]] for t in shown]
+    _print_rows(
+        ["topic", *_heads(names), "NPMI"], rows, [t.words for t in shown], typical, describe
+    )
     if hidden := len(found.topics) - len(shown):
         echo(
             f"… and {counted(hidden, 'smaller topic')} (--topics {len(found.topics)} prints all, "
@@ -159,3 +149,68 @@ def _cells(topic: CorpusTopic, names: Sequence[str]) -> list[str]:
     if len(names) == 2:
         cells += map(str, topic.differences.values())
     return cells
+
+
+def print_topics_of_model(found: Topics, describe: Describe, most: int, documents: int) -> None:
+    """Print a table of topics for each domain."""
+    for domain, topics in found.topics.items():
+        echo(
+            f"{domain}: {len(topics)} topics (effective number {found.effective(domain):.1f}), "
+            f"coherence {coherence_text(found.coherence(domain))}, "
+            f"diversity {found.diversity(domain):.2f}"
+        )
+        echo()
+        few = len(found.classes) <= FEW_CLASSES
+        kind = "cluster" if found.columns == "clusters" else "class"
+        class_head = "/".join(map(short_label, found.classes)) if few and kind == "class" else kind
+        visible = [topic for topic in topics if topic.share >= LEAST_SHARE]
+        shown = visible[:most]
+        heads = ["topic", "share %", "documents %", class_head, "NPMI"]
+        rows = [
+            [
+                topic.name, f"{100 * topic.share:.1f}", f"{100 * topic.documents:.1f}",
+                _classes(topic, found), coherence_text(topic.coherence),
+            ]
+            for topic in shown
+        ]  # fmt: skip
+        typical = [[(domain, row) for row in topic.typical[:documents]] for topic in shown]
+        _print_rows(heads, rows, [topic.words for topic in shown], typical, describe)
+        if hidden := len(topics) - len(shown):
+            more = f"--topics {len(visible)} prints more, " * (len(visible) > most)
+            echo(f"… and {counted(hidden, 'smaller topic')} ({more}--csv writes all)")
+        echo()
+    echo_sentences(
+        "share: the topic's part of all entries; documents: the part of which it is the largest "
+        "topic; NPMI: the coherence of the words, 0 is chance and 1 is always together."
+    )
+    echo()
+
+
+def _classes(topic: Topic, found: Topics) -> str:
+    """Return the shares of the classes in per cent; of clusters or many the largest, by name."""
+    if len(found.classes) <= FEW_CLASSES and found.columns == "classes":
+        return "/".join(f"{100 * share:.0f}" for share in topic.classes)
+    best = max(range(len(found.classes)), key=topic.classes.__getitem__)
+    share = f" {100 * topic.classes[best]:.0f}" * (found.columns == "classes")
+    return f"{short_label(found.classes[best])}{share}"
+
+
+def _print_rows(
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    words: Sequence[Sequence[str]],
+    typical: Sequence[Sequence[tuple[str, int]]],
+    describe: Describe,
+) -> None:
+    """Print aligned rows, each with its words and with documents (domain, row) below."""
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    left = sum(widths) + 2 * len(widths)
+    echo(f"{'  '.join(map(str.ljust, heads, widths))}  words")
+    for row, of_row, documents in zip(rows, words, typical, strict=True):
+        first, *more = textwrap.wrap(", ".join(of_row), max(40, WIDTH - left)) or [""]
+        echo(f"{'  '.join(map(str.ljust, row, widths))}  {first}".rstrip())
+        for line in more:
+            echo(" " * left + line)
+        for domain, document in documents:
+            place = ": ".join(filter(None, describe(domain, document)))
+            echo(f"    {textwrap.shorten(place, WIDTH - 4)}")
