@@ -110,29 +110,52 @@ def test_no_topic_is_named_as_lacking_between_two_halves_of_one_corpus():
     assert missed <= 6  # more has a probability of 0.4 % at 5 %
 
 
-def test_the_interval_is_welchs_for_all_topics_together():
-    from scipy.stats import t
+def test_the_interval_is_welchs_for_all_topics_together_if_the_variances_are_equal():
+    from scipy.stats import ttest_ind
 
+    first = np.random.default_rng(0).random((30, 4))
+    other = np.vstack([first, first]) + 0.1
+    other[:30] = other[:30].mean(axis=0) + (other[:30] - other[:30].mean(axis=0)) * 1.4
+    for of in (first + 0.1, other):  # of equal and of larger variance
+        ((value, low, high),) = corpus._differences([first, of])
+        test = ttest_ind(of, first, equal_var=False).confidence_interval(1 - 0.05 / 4)
+        np.testing.assert_allclose(value, of.mean(axis=0) - first.mean(axis=0))
+        if of is other:
+            assert (low < test.low).all()
+            assert (high > test.high).all()
+        else:
+            np.testing.assert_allclose([low, high], [test.low, test.high])
+
+
+@pytest.mark.parametrize("size", [30, 60, 600])
+def test_intervals_of_parts_of_one_skewed_corpus_seldom_miss_the_truth(size):
+    """Shares are mostly 0 with a few large ones; a small part may have none of the large ones."""
     rng = np.random.default_rng(0)
-    first, other = rng.random((30, 4)), rng.random((50, 4)) + 0.1
-    ((value, low, high),) = corpus._differences([first, other])
-    for j in range(4):
-        a, b = first[:, j], other[:, j]
-        u, v = a.var(ddof=1) / 30, b.var(ddof=1) / 50
-        freedom = (u + v) ** 2 / (u**2 / 29 + v**2 / 49)
-        half = t.ppf(1 - 0.05 / 4 / 2, freedom) * np.sqrt(u + v)
-        assert value[j] == pytest.approx(b.mean() - a.mean())
-        assert (low[j], high[j]) == pytest.approx((value[j] - half, value[j] + half))
+    shares = rng.gamma(0.15, 1, (1200, 12))
+    shares /= shares.sum(axis=1, keepdims=True)
+    missed = 0
+    for _ in range(100):
+        rows = rng.permutation(1200)
+        ((_, low, high),) = corpus._differences([shares[rows[size:]], shares[rows[:size]]])
+        missed += bool(((low > 0) | (high < 0)).any())
+    assert missed <= 12  # more has a probability of .1 % at 5 %
 
 
-def test_coherence_is_that_of_the_domains_that_have_the_topic():
+def test_coherence_is_that_of_the_domain_with_the_largest_share():
     (old, new), words = weighted(texts(1, OLD), texts(2, NEW))
-    topics = find_topics({"old": old, "new": new}, words, 4)
+    domains = {"old": old, "new": new}
     index = {word: w for w, word in enumerate(words)}
-    for topic in topics.topics:
-        lives = {"app": [new], "paper": [old]}.get(theme_of(topic.words[:3]), [old, new])
-        occurs = sp.csc_array(sp.vstack(lives) > 0)[:, [index[word] for word in topic.words]]
+    for topic in find_topics(domains, words, 4).topics:
+        lives = domains[max(domains, key=topic.shares.__getitem__)]
+        occurs = sp.csc_array(lives > 0)[:, [index[word] for word in topic.words]]
         assert topic.coherence == pytest.approx(corpus.coherence_of(sp.csc_array(occurs)))
+
+
+def test_a_small_domain_has_topics_of_its_own():
+    (old, new), words = weighted(texts(1, OLD, 600), texts(2, NEW, 60))
+    topics = find_topics({"old": old, "new": new}, words, 4, words=5)
+    (gained,) = topics.only_in("new", "old")
+    assert theme_of(gained.words) == "app"
 
 
 def test_the_order_of_documents_and_features_and_the_other_domain_first_change_nothing():
@@ -178,6 +201,11 @@ def test_a_document_without_a_word_has_no_topic_and_does_not_count():
         assert one.shares["all"] == pytest.approx(two.shares["all"], abs=1e-4)
     frame = topics.documents_frame()
     assert frame["topic"].tolist()[90:] == [""] * 5
+    table = topics.shares_frame()
+    assert table.drop(columns=["domain", "row"])[90:].isna().all(axis=None)
+    for topic in topics.topics:
+        mean = table[f"topic {topic.number}"].mean()
+        assert mean == pytest.approx(topic.shares["all"])
     assert frame["row"].tolist() == [*range(1, 96)]
 
 
@@ -189,8 +217,8 @@ def test_more_topics_than_words_or_documents_are_refused():
 
 def test_the_planted_number_of_topics_is_the_best_and_the_most_stable():
     (old, new), words = weighted(texts(1, OLD, 150), texts(2, NEW, 150))
-    numbers = compare_numbers({"old": old, "new": new}, words, (2, 4, 9), words=5)
-    assert [number.k for number in numbers] == [2, 4, 9]
+    numbers = compare_numbers({"old": old, "new": new}, words, (4, 7, 9), words=5)
+    assert [number.k for number in numbers] == [4, 7, 9]
     best = max(numbers, key=lambda number: number.quality)
     assert best.k == 4
     assert numbers[2].stability < best.stability
@@ -235,6 +263,12 @@ def test_files_without_labels_have_topics_side_by_side(call, tmp_path):
     code, out, _ = call("topics", *files, "--k", "4", "--json")
     answer = json.loads(out)
     assert (code, answer["k"], len(answer["topics"])) == (0, 4, 4)
+    table = tmp_path / "topics.csv"
+    assert call("topics", *files, "--k", "4", "--csv", str(table))[0] == 0
+    for row, topic in zip(read_csv(table), answer["topics"], strict=True):
+        assert row["typical new"] == " ".join(map(str, topic["typical"]["new"]))
+        difference = topic["differences"]["new"]
+        assert float(row["low new"]) == pytest.approx(difference["low"], abs=1e-3)
     assert answer["quality"]["diversity"] == pytest.approx(
         len({w for t in answer["topics"] for w in t["words"]}) / 40
     )
@@ -274,14 +308,77 @@ def test_tables_of_documents_join_the_users_files(call, tmp_path):
         assert rows.between(1, 90).all()
 
 
-def test_the_text_of_a_nested_object_is_left_out_and_the_rest_stays(call, tmp_path):
-    rows = [(i, {"body": text}) for i, text in enumerate(texts(1, OLD))]
-    file = write_jsonl(tmp_path / "old.jsonl", rows, ("id", "doc"))
+def test_the_users_columns_stay_beside_ours(call, tmp_path):
+    """A nested text stays in its object, and each file loses its own column of texts alone."""
+    rows = [(i, {"body": text, "by": "x"}, "mine") for i, text in enumerate(texts(1, OLD))]
+    file = write_jsonl(tmp_path / "old.jsonl", rows, ("id", "doc", "topic"))
     largest = tmp_path / "out.csv"
     arguments = ("--target", str(file), "--text-column", "doc.body", "--k", "3")
     assert call("topics", *arguments, "--by-document", str(largest))[0] == 0
-    assert [*pd.read_csv(largest)][:4] == ["domain", "file", "row", "id"]
-    assert "doc" not in pd.read_csv(largest)
+    table = pd.read_csv(largest)
+    assert [*table][:6] == ["domain", "file", "row", "id", "doc", "your topic"]
+    assert table["your topic"].unique().tolist() == ["mine"]
+    assert json.loads(table["doc"][0])["by"] == "x"
+    rows = [(text, "b") for text in texts(1, OLD)]
+    one = write_csv(tmp_path / "one.csv", rows, ("body", "text"))
+    two = write_csv(tmp_path / "two.csv", rows, ("text", "body"))
+    named = ("--source", str(one), "--source-text-column", "body", "--target", str(two))
+    assert call("topics", *named, "--k", "3", "--by-document", str(largest))[0] == 0
+    table = pd.read_csv(largest)
+    assert table["text"][:90].eq("b").all()
+    assert table["body"][90:].eq("b").all()
+    assert table["text"][90:].isna().all()
+    assert table["body"][:90].isna().all()
+
+
+@pytest.mark.parametrize("flag", ["--csv", "--shares", "--by-document"])
+def test_the_file_of_stop_words_is_never_written_over(call, tmp_path, flag):
+    files = write_files(tmp_path)
+    words = write_csv(tmp_path / "stop.csv", [("the",)], ("of",))
+    before = words.read_bytes()
+    option = ("--option", f"stop_words={words}")
+    code, _, err = call("topics", *files, *option, flag, str(words))
+    assert (code, "is one of the files to read" in err, words.read_bytes()) == (2, True, before)
+    command = ("predict", "--source", files[1], "--target", files[3], *option)
+    code, _, err = call(*command, "-m", "lr", "--out", str(words))
+    assert (code, "is one of the files to read" in err, words.read_bytes()) == (2, True, before)
+
+
+def test_a_document_that_shares_no_word_with_a_topic_has_none():
+    (X,), words = weighted([*texts(1, OLD), "bonjour monsieur", "bonjour monsieur"])
+    topics = find_topics({"all": X}, words, 2)
+    assert not topics.shares["all"][90:].any()
+    assert not {90, 91} & {row for topic in topics.topics for row in topic.typical["all"]}
+
+
+def test_equal_texts_have_a_page_without_a_map(call, tmp_path):
+    same = write_csv(tmp_path / "same.csv", [("ball goal team win",)] * 20, ("text",))
+    page = tmp_path / "page.html"
+    assert call("topics", "--target", str(same), "--k", "1", "--html", str(page))[0] == 0
+    assert "Map of the documents" not in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"domains": {}}, "no matrix"),
+        ({"features": ["a"]}, "with 1 columns"),
+        ({"k": 0}, "k = 0"),
+        ({"words": 0}, "words=0"),
+        ({"relevance": 2.0}, "relevance=2.0"),
+        ({"domains": {"a": -np.eye(30)[:, :24]}}, "0 or more"),
+        ({"domains": {"a": np.zeros((9, 24))}}, "only 0 different words"),
+    ],
+)
+def test_wrong_arguments_are_refused(change, message):
+    (X,), words = weighted(texts(1, [*THEMES]))
+    arguments = {"domains": {"all": X}, "features": words, "k": 3} | change
+    with pytest.raises(ValueError, match=message):
+        find_topics(**arguments)
+    topics = find_topics({"one": X[:40], "two": X[40:60], "three": X[60:]}, words, 3)
+    for pair in (("two", "three"), ("one", "one"), ("one", "four")):
+        with pytest.raises(ValueError, match="'one', the first"):
+            topics.only_in(*pair)
 
 
 def test_stop_words_of_a_file_are_in_no_topic_and_a_note_names_the_option(call, tmp_path):
@@ -289,7 +386,7 @@ def test_stop_words_of_a_file_are_in_no_topic_and_a_note_names_the_option(call, 
     code, out, err = call("topics", *files, "--k", "6", "--json")
     assert (code, "--option stop_words=english" in err) == (0, True)
     words = tmp_path / "stop.txt"
-    words.write_text("\n".join([*COMMON, "PARCEL"]), encoding="utf-8")
+    words.write_text(", ".join([*COMMON, "PARCEL"]), encoding="utf-8")
     chosen = ("--option", f"stop_words={words}")
     code, out, err = call("topics", *files, "--k", "4", "--json", *chosen)
     left = {word for topic in json.loads(out)["topics"] for word in topic["words"]}
@@ -313,15 +410,14 @@ def test_several_numbers_of_topics_are_compared(call, tmp_path):
     stop = tmp_path / "stop.txt"
     stop.write_text(" ".join(COMMON), encoding="utf-8")
     options = ("--option", f"stop_words={stop}", "--words", "5")
-    code, out, _ = call("topics", *files, "--k", "2,4,9", *options, "--html", str(page))
+    code, out, _ = call("topics", *files, "--k", "4,7,9", *options, "--html", str(page))
     assert (code, bool(re.search(r"^4 \*", out, re.MULTILINE))) == (0, True)
-    assert "one of several" in out
+    assert "rule of thumb" in out
     text = page.read_text("utf-8")
     assert "Number of topics" in text
     assert text.count("<svg") == 2
     assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", text)
-    code, out, _ = call("topics", *files, "--k", "9", *options)
-    assert "alike" in call("topics", *files, "--k", "9", *options)[2]
+    assert "in common" in call("topics", *files, "--k", "9", *options)[2]
 
 
 def test_one_file_and_many_files_have_topics(call, tmp_path):
@@ -353,7 +449,7 @@ def test_a_task_has_topics_without_a_model(call):
         (["--target", "T", "--set", "k=3"], "by --k"),
         (["--target", "T", "--label-separator", "|"], "labels are not read; leave it out"),
         (["--target", "T", "--features", "both"], "topics are made of words"),
-        (["--target", "T", "--option", "stop_words=german"], "expected english, none, or a text"),
+        (["--target", "T", "--option", "stop_words=german"], "expected none, english, or a file"),
         (["--target", "T", "--csv", "T"], "is one of the files to read"),
         (["dtl", "--target", "T"], "leave out dtl"),
         (["dtl", "comp-vs-rec", "--k", "3"], "set parameters of dtl by --set"),
@@ -363,7 +459,7 @@ def test_a_task_has_topics_without_a_model(call):
 def test_a_mistake_without_a_model_is_one_line(call, tmp_path, arguments, message):
     path = write_csv(tmp_path / "t.csv", [(text,) for text in texts(1, OLD)], ("text",))
     code, _, err = call("topics", *(str(path) if a == "T" else a for a in arguments))
-    (line,) = [line for line in err.splitlines() if not line.startswith("documents: ")]
+    (line,) = [line for line in err.splitlines() if not line.startswith(("documents: ", "options: "))]
     assert (code, line.startswith("Error: ")) == (2, True)
     assert message in line
 

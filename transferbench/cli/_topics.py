@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from transferbench.cli._terminal import WIDTH, echo, echo_sentences, echo_table
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from transferbench.own.topics import Topic, Topics
     from transferbench.problem import Problem
 
+#: Pairs of topics with words in common that are named.
+MAX_PAIRS = 3
 #: Domains whose shares have a column each; of more the largest and the smallest share are printed.
 MAX_DOMAINS = 4
 #: Smaller shares are not printed.
@@ -32,28 +35,26 @@ def fit(
     from tqdm import tqdm
 
     domains = {domain.name: domain.X for domain in problem.domains}
-    sizes = ", ".join(f"{name} {X.shape[0]:,}" for name, X in domains.items())
-    echo(f"documents: {sizes}; features: {problem.domains[0].X.shape[1]:,}", err=True)
     features = problem.features or [str(i + 1) for i in range(problem.domains[0].X.shape[1])]
     if len(ks) == 1:
         return find_topics(domains, features, ks[0], **settings), []
-    with tqdm(ks, "numbers of topics", leave=False, disable=None) as bar:
-        numbers = compare_numbers(domains, features, bar, **settings)
+    bar = partial(tqdm, desc="numbers of topics", leave=False, disable=None)
+    numbers = compare_numbers(domains, features, ks, progress=bar, **settings)
     return max(numbers, key=lambda number: number.quality).found, numbers
 
 
 def print_numbers(numbers: Sequence[NumberOfTopics], found: CorpusTopics) -> None:
     """Print how good the topics of each number are, and which number is shown."""
-    rows = [["topics", "coherence", "diversity", "their product", "stability"]]
+    rows = [["topics", "coherence", "diversity", "stability", "product"]]
     for n in numbers:
-        values = (n.found.coherence, n.found.diversity, n.quality, n.stability)
+        values = (n.found.coherence, n.found.diversity, n.stability, n.quality)
         rows.append([f"{n.k}{' *' * (n.found is found)}", *map(coherence_text, values)])
     echo_table(rows)
     echo()
     echo_sentences(
-        "*: shown below, because coherence × diversity is largest. It is one of several good "
-        "choices: few topics give an overview, many give detail. Stability: the share of words "
-        f"that stay the same in {REFITS} fits on four fifths of the documents."
+        "*: shown below, because the product is largest. This is a rule of thumb: few topics give "
+        "an overview, many give detail, and coherence alone grows with their number. Stability: "
+        f"the share of words that stay the same in {REFITS} fits on four fifths of the documents."
     )
     echo()
 
@@ -61,15 +62,20 @@ def print_numbers(numbers: Sequence[NumberOfTopics], found: CorpusTopics) -> Non
 def notes(found: CorpusTopics) -> list[str]:
     """Return sentences on topics of function words and on topics that are alike."""
     of_functions = [topic.name for topic in found.topics if topic.is_function]
-    said = [
-        f"topics {one.number} and {two.number} are alike: {n} words in common"
-        for one, two, n in found.alike()
-    ]
+    said, alike = list[str](), found.alike()
+    if alike:
+        first = ", ".join(f"{one.number} and {two.number}" for one, two, _ in alike[:MAX_PAIRS])
+        more = f" and {counted(len(alike) - MAX_PAIRS, 'more pair')}" * (len(alike) > MAX_PAIRS)
+        said.append(
+            f"topics with half of their words in common: {first}{more}; fewer topics may do"
+        )
+    for domain, shares in found.shares.items():
+        if without := int((~shares.any(axis=1)).sum()):
+            said.append(f"{counted(without, 'document')} of {domain} without any word of a topic")
     if of_functions:
         said.append(
-            f"mostly function words or words of many documents: {'; '.join(of_functions)}. "
-            "--option stop_words=english, or stop_words=FILE with words of your own, leaves such "
-            "words out"
+            f"mostly words that say little: {'; '.join(of_functions)}; --option stop_words=english "
+            "leaves out English ones, --option stop_words=FILE words of your own"
         )
     return said
 
@@ -85,8 +91,11 @@ def contrasts(found: CorpusTopics) -> list[str]:
                 f"{_percent(topic.shares[lacks])} %)"
                 for topic in found.only_in(has, lacks)
             ]
-            said.append(f"{has} has, {lacks} lacks: {'; '.join(named) or 'no topic'}.")
-    return said
+            if named:
+                said.append(f"{has} has, {lacks} lacks: {'; '.join(named)}.")
+    return said or [f"No topic is in one domain and lacking in {first}, or the reverse."] * bool(
+        others
+    )
 
 
 def print_topics(found: CorpusTopics, describe: Describe, most: int, documents: int) -> None:
@@ -124,7 +133,7 @@ def _legend(names: Sequence[str]) -> str:
     )
     return (
         "The domain names head the topic's mean share of a document in per cent; NPMI: the "
-        "coherence of the words in the domains that have the topic, 0 is chance and 1 is always "
+        "coherence of the words in the domain with the largest share, 0 is chance and 1 is always "
         f"together.{two * (len(names) == 2)}{several * (len(names) > 1)}"
     )
 

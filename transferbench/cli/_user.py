@@ -15,9 +15,9 @@ from transferbench.cli._terminal import echo
 from transferbench.errors import UserError, brief
 from transferbench.files import file_mode, user_path
 from transferbench.messages import counted
-from transferbench.own.documents import Labels, ReadOptions, find_domains
+from transferbench.own.documents import Labels, ReadOptions, find_domains, stop_words_file
 from transferbench.own.evidence import REFERENCE, WITHOUT_RECOMMENDATION
-from transferbench.parameters import Count, Positive
+from transferbench.parameters import Count, Positive, parse
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
@@ -142,7 +142,6 @@ class UserData(ReadOptions, FileOptions):
         """Read the files, and print what is used of them."""
         from transferbench.own.fits import params_by_model, plan_fits
         from transferbench.own.session import Session
-        from transferbench.parameters import parse
 
         params = params_by_model(parse(self.params), names, self.named)
         session = Session.from_files(
@@ -153,7 +152,7 @@ class UserData(ReadOptions, FileOptions):
             options=parse(self.task_options), read_options=self, clusters=clusters,
             using=click.get_current_context().find_object(Settings),
         )  # fmt: skip
-        _print_used(session)
+        print_used(session)
         return session
 
     def write_sample(self, session: Session) -> None:
@@ -189,6 +188,7 @@ class UserData(ReadOptions, FileOptions):
             raise UserError(f"column {brief(taken.pop())}: {why}; rename it in your file.")
         domains = find_domains([*self.sources, *self.targets])
         read = [*map(user_path, self.vectors), *([self.sample_file] if self.sampled else [])]
+        read += filter(None, [stop_words_file(parse(self.task_options).get("stop_words", "none"))])
         check_outputs(outputs, [*read, *(file for domain in domains for file in domain.files)])
         if self.label_sample and os.path.lexists(self.sample_file):
             raise UserError(
@@ -221,7 +221,7 @@ def check_outputs(
             raise UserError(f"{name}: no file can be written there; name another place.{why}")
 
 
-def _print_used(session: Session) -> None:
+def print_used(session: Session) -> None:
     """Print the numbers of documents and features, and the options in use, to stderr."""
     sizes = ", ".join(f"{file.path} {len(file)}" for file in (*session.sources, *session.targets))
     widths = [view.shape[1] for view in session.problem.domains[0].views]

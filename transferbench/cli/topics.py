@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,12 +23,12 @@ from transferbench.cli._options import (
     task_names,
 )
 from transferbench.cli._terminal import echo, echo_json
-from transferbench.cli._user import check_outputs
+from transferbench.cli._user import check_outputs, print_used
 from transferbench.errors import UserError
 from transferbench.files import user_path
 from transferbench.messages import no_formula
-from transferbench.own.documents import ReadOptions, find_domains
-from transferbench.parameters import Count, CountOrZero
+from transferbench.own.documents import ReadOptions, find_domains, stop_words_file
+from transferbench.parameters import Count, CountOrZero, parse
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
@@ -203,6 +203,8 @@ class Outputs:
         domains = find_domains([*files.sources, *files.targets])
         inputs = [file for domain in domains for file in domain.files]
         inputs += map(user_path, files.vectors)
+        words = parse(files.task_options).get("stop_words", "none")
+        inputs += filter(None, [stop_words_file(words)])
         if name and (users := tasks.users_path(value := tasks.Task.parse(task(name)))):
             inputs += datasets.module(value.base).user_files(user_path(users))
         outputs = (
@@ -224,7 +226,8 @@ class Outputs:
         if self.csv:
             table = found.to_frame().map(no_formula)
             write_text(self.csv, table.to_csv(index=False, float_format="%.4g"))
-        texts = (files.text, files.of_sources().text)
+        of_sources = dict.fromkeys([*read][: len(files.sources)], files.of_sources().text)
+        texts = dict.fromkeys(read, files.text) | of_sources
         tables = ((self.by_document, found.documents_frame), (self.shares, found.shares_frame))
         for path, frame in tables:
             if path:
@@ -267,7 +270,6 @@ def _topics_of_corpus(
     from transferbench.cli import _topics
     from transferbench.own.problem import load_unlabelled
     from transferbench.own.session import Session
-    from transferbench.parameters import parse
 
     describe: Describe
     read: Mapping[str, Documents] = {}
@@ -283,7 +285,9 @@ def _topics_of_corpus(
         )
         problem, options = loaded.problem, loaded.options
         read = _by_domain(problem, loaded.targets)
-        describe = Session(problem, (), targets=loaded.targets).describe_in
+        session = Session(problem, (), targets=loaded.targets, options=options)
+        print_used(session)
+        describe = session.describe_in
     try:
         found, numbers = _topics.fit(problem, ks, seed=seed, **shown.settings)
     except ValueError as error:
@@ -296,7 +300,7 @@ def _topics_of_corpus(
         sentences = [*_topics.contrasts(found), *_topics.notes(found)]
         page.write_corpus(output.html, problem, found, numbers, sentences, describe, options, what)
     if output.as_json:
-        rows = [asdict(topic) | {"name": topic.name} for topic in found.topics]
+        rows = [topic.to_dict() for topic in found.topics]
         compared = [
             {"k": n.k, "coherence": n.found.coherence, "diversity": n.found.diversity,
              "stability": n.stability}
@@ -325,7 +329,6 @@ def _topics_of_model(
     """Find the topics of a model, print and write them."""
     from transferbench import topics
     from transferbench.cli import _topics
-    from transferbench.parameters import parse
 
     is_ours = models.get(model).path.is_relative_to(models.FOLDER)
     if is_ours and model not in models.WITH_TOPICS:
@@ -380,7 +383,6 @@ def _fitted(
     from transferbench.core.parallel import threads, use_threads
     from transferbench.own.fits import plan_fits
     from transferbench.own.session import Session
-    from transferbench.parameters import parse
     from transferbench.runs.machine import cores
 
     given = parse(assignments)

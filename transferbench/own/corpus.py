@@ -3,8 +3,10 @@
     min ½‖X − W H‖²,  W, H ≥ 0
 
 X (n, d) has the documents of all domains together, W (n, k) and H (k, d) are the topics. The
-factorisation is scikit-learn's. Row i of W H is a sum of k parts, one for each topic. A topic's
-share of document i is the sum of its part over that of all, W_ij Σ_w H_jw / Σ_l W_il Σ_w H_lw.
+factorisation is scikit-learn's. Its rows are weighted so that each domain counts the same; else a
+small domain would have no topic of its own. Row i of W H is a sum of k parts, one for each topic. A
+topic's share of document i is the sum of its part over that of all, W_ij Σ_w H_jw / Σ_l W_il Σ_w
+H_lw.
 
 The squared error on weighted words was chosen by coherence: on three corpora the Kullback-Leibler
 divergence, on weighted words or on counts, and LDA had less; see `benchmarks/topics.py`.
@@ -13,23 +15,25 @@ divergence, on weighted words or on counts, and LDA had less; see `benchmarks/to
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from math import isnan, nan
 from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
-from scipy.stats import ttest_ind
+from scipy.stats import t
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
+from transferbench.core.scale import entries, safe_scale
 from transferbench.own.topics import (
     RELEVANCE,
+    TINY,
     all_shares,
     best_words,
     coherence_of,
@@ -39,7 +43,7 @@ from transferbench.own.topics import (
     typical_rows,
     with_rows,
 )
-from transferbench.problem import Matrix
+from transferbench.problem import Matrix, canonical
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -51,12 +55,16 @@ LACKING = 0.25
 LEVEL = 0.95
 #: Topics are alike from this share of common words.
 ALIKE = 0.5
+#: A document of a small domain counts at most as so many documents of the largest one.
+MAX_WEIGHT = 10
+#: A document has topics if they describe more than this part of its sum.
+DESCRIBED = 1e-3
 #: Largest number of updates, as by default in scikit-learn; it stops earlier if the error hardly
 #: changes.
 MAX_ITER = 200
-#: A word is taken for a function word if it is an English stop word, or if so large a part of all
-#: documents has it.
-FREQUENT = 0.25
+#: A word is taken for a function word if it is an English stop word, or if at least the first part
+#: of all documents has it, and no topic has more than the second part of it.
+FREQUENT, OF_ONE_TOPIC = 0.25, 0.5
 #: Fits that measure the stability of a number of topics, each on such a part of the documents.
 REFITS, PART = 3, 0.8
 
@@ -69,6 +77,8 @@ class Difference(NamedTuple):
     high: float
 
     def __str__(self) -> str:
+        if isnan(self.value):
+            return "–"
         interval = f" [{100 * self.low:.1f}, {100 * self.high:.1f}]"
         return f"{100 * self.value:+.1f}{interval * (not isnan(self.low))}"
 
@@ -87,7 +97,7 @@ class CorpusTopic:
         Shares of these words in the topic.
     coherence
         Mean normalised pointwise mutual information (NPMI) of all pairs of these words over the
-        documents of the domains that do not lack the topic, see `Topic.coherence`.
+        documents of the domain with the largest share of the topic, see `Topic.coherence`.
     shares
         By domain: the mean share of the topic in a document.
     documents
@@ -95,13 +105,15 @@ class CorpusTopic:
     differences
         By domain other than the first: the share less that in the first domain, with an interval
         that holds for all topics and domains together with a probability of 95 per cent. It is
-        about other documents of the same kind, with the topics as they were found.
+        Welch's, but the variance in a domain is at least that of both domains together, because a
+        small one may have missed the few documents with large shares. The topics are taken as they
+        were found on the same documents.
     typical
         By domain: the rows, from 0, of the documents with the largest shares, among those that have
         at least half as many different words as the median document of the domain.
     is_function
         True if most of the words are function words: English stop words, or words that a quarter of
-        all documents have.
+        all documents have and that no topic has alone.
     """
 
     number: int
@@ -119,6 +131,12 @@ class CorpusTopic:
         """The number and the three first words."""
         return f"{self.number} {', '.join(self.words[:3])}"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values by name; rows of typical documents count from 1."""
+        differences = {domain: of._asdict() for domain, of in self.differences.items()}
+        typical = {domain: [row + 1 for row in rows] for domain, rows in self.typical.items()}
+        return {"name": self.name, **vars(self), "differences": differences, "typical": typical}
+
 
 @dataclass(frozen=True)
 class CorpusTopics:
@@ -130,7 +148,7 @@ class CorpusTopics:
         The topics, the one with the largest mean share over the domains first.
     shares
         By domain: (n, k) the share of each topic in each document. A row is zero if the document
-        has no word of a topic.
+        has no word of a topic, so that the topics describe less than a thousandth of it.
     """
 
     topics: tuple[CorpusTopic, ...]
@@ -147,8 +165,18 @@ class CorpusTopics:
         return diversity_of(topic.words for topic in self.topics)
 
     def only_in(self, one: str, other: str) -> list[CorpusTopic]:
-        """Return the topics that one domain has and another lacks; one of both is the first."""
+        """Return the topics that one domain has and another lacks; one of both is the first.
+
+        Raises
+        ------
+        ValueError
+            If none of both is the first domain, or if both are.
+        """
         first, sign = next(iter(self.shares)), 1
+        if not {one, other} <= {*self.shares} or (one == first) == (other == first):
+            raise ValueError(
+                f"{one!r}, {other!r}: expected {first!r}, the first, and another domain"
+            )
         if one == first:
             one, other, sign = other, one, -1
         found = []
@@ -247,37 +275,43 @@ def find_topics(
     Raises
     ------
     ValueError
-        If there are no documents with words, or fewer of these, or fewer words, than topics.
+        If a value is out of its range, if the matrices and words do not fit together, or if there
+        are fewer documents with words, or fewer words, than topics.
     """
-    names, Xs = [*domains], [sp.csr_array(X) for X in domains.values()]
+    _check(domains, features, words, typical, relevance)
+    names, Xs = [*domains], _matrices(domains)
     X = sp.csr_array(sp.vstack(Xs), dtype=np.float64)
-    W, H = _factors(X, k, seed)
+    weights = _weights(Xs)
+    W, H = _factors(X, weights, k, seed)
     mass = W * H.sum(axis=1)  # (n, k)
     used = np.flatnonzero(mass.any(axis=0))
+    if not used.size:
+        raise ValueError("no document has any word of a topic, so there are no topics")
     sizes = mass.sum(axis=1, keepdims=True)
-    shares = np.divide(mass, sizes, out=np.zeros_like(mass), where=sizes > 0)
+    described = sizes > DESCRIBED * X.sum(axis=1)[:, None]
+    shares = np.divide(mass, sizes, out=np.zeros_like(mass), where=described)
     of_domain = dict(zip(names, _split(shares, Xs), strict=True))
     # Documents without a topic do not count.
     known = {name: S[S.any(axis=1)] for name, S in of_domain.items()}
     means = {name: S.mean(axis=0) if len(S) else np.zeros(k) for name, S in known.items()}
     order = used[np.argsort(-np.mean([*means.values()], axis=0)[used], kind="stable")]
     differences = _differences([known[name][:, order] for name in names])
-    P = (H * W.sum(axis=0)[:, None]).T  # (d, k)
-    occurs = [sp.csc_array(of > 0) for of in Xs]
+    P = _word_parts(W, H, weights)  # (d, k)
+    total = P.sum(axis=1)
+    occurs = {name: sp.csc_array(of > 0) for name, of in zip(names, Xs, strict=True)}
     frequent = np.diff(sp.csc_array(X).indptr) >= FREQUENT * X.shape[0]
+    frequent &= P.max(axis=1) <= OF_ONE_TOPIC * total
     frequent |= np.fromiter((word in ENGLISH_STOP_WORDS for word in features), bool, X.shape[1])
     topics = []
     for number, j in enumerate(order, start=1):
-        top, weights = best_words(P[:, j], P.sum(axis=1), words, relevance)
-        largest = max(mean[j] for mean in means.values())
-        lives = [of for of, mean in zip(occurs, means.values(), strict=True)
-                 if mean[j] > LACKING * largest]  # fmt: skip
+        top, parts = best_words(P[:, j], total, words, relevance)
+        lives = max(names, key=lambda name, j=j: means[name][j])  # type: ignore[misc]
         topics.append(
             CorpusTopic(
                 number,
                 tuple(str(features[w]) for w in top),
-                tuple(weights),
-                coherence_of(sp.csc_array(sp.vstack([of[:, top] for of in lives]))),
+                tuple(parts),
+                coherence_of(occurs[lives][:, top]),
                 {name: float(means[name][j]) for name in names},
                 {name: _largest(known[name], j) for name in names},
                 {n: Difference(*of[:, number - 1].tolist())
@@ -290,18 +324,58 @@ def find_topics(
     return CorpusTopics(tuple(topics), {name: S[:, order] for name, S in of_domain.items()})
 
 
-def _factors(X: sp.csr_array, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return W (n, k) and H (k, d) of X (n, d)."""
+def _check(
+    domains: Mapping[str, Matrix], features: Sequence[str] | np.ndarray, words: int, typical: int,
+    relevance: float,
+) -> None:  # fmt: skip
+    """Check that the arguments fit together."""
+    widths = {X.shape[1] for X in domains.values()}
+    if widths != {len(features)}:
+        found = ", ".join(map(str, sorted(widths))) or "no matrix"
+        raise ValueError(f"expected matrices with {len(features)} columns, one a word; got {found}")
+    if words < 1 or typical < 0 or not 0 <= relevance <= 1:
+        raise ValueError(
+            f"words={words}, typical={typical}, relevance={relevance}: expected 1 or more, 0 or "
+            "more, and 0 to 1"
+        )
+
+
+def _matrices(domains: Mapping[str, Matrix]) -> list[sp.csr_array]:
+    """Return the matrices as CSR without entries of zero, and scaled if entries are extreme."""
+    Xs = safe_scale([canonical(sp.csr_array(X)) for X in domains.values()], "topics")
+    values = np.concatenate([entries(X) for X in Xs])
+    if not (np.isfinite(values).all() and values.min(initial=0) >= 0):
+        raise ValueError("expected finite weights of 0 or more")
+    return [sp.csr_array(X) for X in Xs]
+
+
+def _weights(Xs: Sequence[sp.csr_array]) -> np.ndarray:
+    """Return weights (n,) of the documents, so that each domain has the same, up to MAX_WEIGHT."""
+    sizes = np.array([X.shape[0] for X in Xs])
+    each = np.minimum(sizes.max() / np.maximum(sizes, 1), MAX_WEIGHT)
+    return np.repeat(each, sizes)
+
+
+def _factors(
+    X: sp.csr_array, weights: np.ndarray, k: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return W (n, k) and H (k, d) of X (n, d) with weighted rows."""
     filled = np.flatnonzero(np.diff(X.indptr))
     most = min(len(filled), len(np.unique(X.indices)))
-    if k > most:
+    if not 1 <= k <= most:
         raise ValueError(f"k = {k} topics, but there are only {most} different words or documents")
+    scales = np.sqrt(weights[filled])[:, None]
     W = np.zeros((X.shape[0], k))
     model = NMF(k, max_iter=MAX_ITER, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the last digits do not matter
-        W[filled] = model.fit_transform(sp.csr_matrix(X[filled]))
+        W[filled] = model.fit_transform(sp.csr_matrix(X[filled].multiply(scales))) / scales
     return W, model.components_
+
+
+def _word_parts(W: np.ndarray, H: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the part (d, k) of each word in each topic, over all documents."""
+    return np.asarray((H * (weights @ W)[:, None]).T)
 
 
 def _split(values: np.ndarray, Xs: Sequence[sp.csr_array]) -> list[np.ndarray]:
@@ -318,17 +392,23 @@ def _largest(shares: np.ndarray, j: int) -> float:
 def _differences(shares: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Return mean (k,) of each domain less that of the first, and both ends of the interval."""
     first, *others = shares
-    level = 1 - (1 - LEVEL) / max(1, first.shape[1] * len(others))  # Bonferroni
+    k = first.shape[1]
+    quantile = 1 - (1 - LEVEL) / 2 / max(1, k * len(others))  # Bonferroni
     found = []
     for of in others:
-        value = of.mean(axis=0) - first.mean(axis=0) if min(len(of), len(first)) else nan
-        low, high = np.full((2, first.shape[1]), nan)
-        if min(len(of), len(first)) > 1:
-            with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
-                warnings.simplefilter("ignore", RuntimeWarning)  # shares that are all equal
-                test = ttest_ind(of, first, axis=0, equal_var=False)
-                low, high = test.confidence_interval(level)
-        found.append(np.stack([np.broadcast_to(value, low.shape), low, high]))
+        sizes = np.array([len(first), len(of)])
+        if sizes.min() < 2:
+            value = of.mean(axis=0) - first.mean(axis=0) if sizes.min() else np.full(k, nan)
+            found.append(np.stack([value, *np.full((2, k), nan)]))
+            continue
+        variances = np.stack([each.var(axis=0, ddof=1) for each in (first, of)])
+        pooled = (sizes - 1) @ variances / (sizes.sum() - 2)
+        errors = np.maximum(variances, pooled) / sizes[:, None]
+        error = errors.sum(axis=0)
+        freedom = error**2 / np.maximum((errors**2 / (sizes - 1)[:, None]).sum(axis=0), TINY)
+        half = t.ppf(quantile, np.maximum(freedom, 1)) * np.sqrt(error)
+        value = of.mean(axis=0) - first.mean(axis=0)
+        found.append(np.stack([value, value - half, value + half]))
     return found
 
 
@@ -354,9 +434,11 @@ class NumberOfTopics:
 
     @property
     def quality(self) -> float:
-        """Coherence × diversity (Dieng, Ruiz and Blei, 2020); NaN counts as 0."""
+        """Coherence × diversity × stability; a coherence below 0, or none, counts as 0."""
         coherence = self.found.coherence
-        return 0.0 if isnan(coherence) else coherence * self.found.diversity
+        return (
+            0.0 if isnan(coherence) else max(coherence, 0.0) * self.found.diversity * self.stability
+        )
 
 
 def compare_numbers(
@@ -368,6 +450,7 @@ def compare_numbers(
     typical: int = 3,
     relevance: float = RELEVANCE,
     seed: int = 0,
+    progress: Callable[[list[int]], Iterable[int]] = iter,
 ) -> list[NumberOfTopics]:
     """Return the topics for each number of topics, and how good they are.
 
@@ -377,26 +460,34 @@ def compare_numbers(
         Numbers of topics.
     domains, features, words, typical, relevance, seed
         As for `find_topics`.
+    progress
+        Called with the numbers; what it returns is iterated, such as a bar of tqdm.
 
     Raises
     ------
     ValueError
         As by `find_topics`.
     """
-    X = sp.csr_array(sp.vstack([*map(sp.csr_array, domains.values())]), dtype=np.float64)
+    ks = [*ks]
+    _check(domains, features, words, typical, relevance)
+    Xs = _matrices(domains)
+    X, weights = sp.csr_array(sp.vstack(Xs), dtype=np.float64), _weights(Xs)
     rng = np.random.default_rng(seed)
     rows = np.flatnonzero(np.diff(X.indptr))
     parts = [np.sort(rng.permutation(rows)[: int(PART * len(rows))]) for _ in range(REFITS)]
+    if max(ks) > int(PART * len(rows)):
+        why = f"a comparison fits {PART:.0%} of the {len(rows)} documents with words"
+        raise ValueError(f"k = {max(ks)} topics, but {why}")
     compared = []
-    for k in ks:
+    for k in progress(ks):
         found = find_topics(
             domains, features, k, words=words, typical=typical, relevance=relevance, seed=seed
         )
         named = [{*topic.words} for topic in found.topics]
         agreements = []
-        for i, part in enumerate(parts):
-            W, H = _factors(X[part], k, seed + i + 1)
-            P = (H * W.sum(axis=0)[:, None]).T
+        for part in parts:
+            W, H = _factors(X[part], weights[part], k, int(rng.integers(2**31)))
+            P = _word_parts(W, H, weights[part])
             tops = (best_words(p, P.sum(axis=1), words, relevance)[0] for p in P.T if p.any())
             agreements.append(
                 _agreement(named, [{*map(str, np.asarray(features)[top])} for top in tops])

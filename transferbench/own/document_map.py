@@ -127,7 +127,7 @@ def _places(problem: Problem, rows: Sequence[np.ndarray]) -> np.ndarray | None:
         for domain, drawn in zip(problem.domains, rows, strict=True)
     ]
     X = sp.csr_array(sp.vstack(parts))
-    if min(X.shape) < 4:
+    if min(X.shape) < 4 or not (X.max(axis=0) - X.min(axis=0)).nnz:  # equal documents
         return None
     Z = PCA(2, svd_solver="arpack", random_state=SEED).fit_transform(X)
     low, high = np.quantile(Z, [OUTLIERS, 1 - OUTLIERS], axis=0)

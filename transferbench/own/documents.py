@@ -37,6 +37,8 @@ def _option(flag: str, default: object, text: str, **more: object) -> Any:
 
 #: Whether quotes enclose values; `auto` finds out.
 QUOTING = ("auto", "minimal", "none")
+#: Lists of the option stop_words; other values are files.
+STOP_WORDS = ("none", "english")
 #: What models see of a document.
 FEATURES = ("words", "embeddings", "both")
 
@@ -207,6 +209,16 @@ def find_files(name: str, folder: Path = Path()) -> DomainFiles:
     path = folder / given
     first = path if os.path.isdir(path) else files[0]  # noqa: PTH112
     return DomainFiles(first.stem, path, tuple(files))
+
+
+def stop_words_file(name: object, folder: Path = Path()) -> Path | None:
+    """Return the file of the option stop_words, None for a list that the option names."""
+    if name in STOP_WORDS:
+        return None
+    path = folder / user_path(name) if isinstance(name, str) and name.strip() else None
+    if path is None or not path.is_file():
+        raise UserError(f"stop_words={name}: expected {', '.join(STOP_WORDS)}, or a file of words.")
+    return path
 
 
 def check_unique(domains: Iterable[DomainFiles]) -> None:

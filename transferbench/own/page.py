@@ -67,7 +67,7 @@ OF_TOPICS = (
 OF_CORPUS = (
     "The share of a topic is its mean share of a document. The interval of a difference is over "
     "documents, and holds for all topics together. NPMI is the coherence of the words over the "
-    "documents of the domains that have the topic: 0 if they occur together as by chance, 1 if "
+    "documents of the domain with the largest share: 0 if they occur together as by chance, 1 if "
     "always. A domain lacks a topic if its share is at most a quarter of that in the other domain, "
     "and the interval excludes 0."
 )
@@ -76,9 +76,10 @@ OF_TYPICAL = (
     "different words as the median document are left out."
 )
 OF_NUMBERS = (
-    "The number with the largest product of coherence and diversity is shown. It is one of several "
-    "good choices. Stability is the share of words that stay the same in fits on random four "
-    "fifths of the documents."
+    "The number with the largest product of coherence, diversity and stability is shown. This is a "
+    "rule of thumb, and other numbers may serve you better. Coherence alone grows with the number. "
+    "Stability is the share of words that stay the same in fits on random four fifths of the "
+    "documents."
 )
 
 

@@ -152,20 +152,23 @@ def _with_file_and_row(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def beside_columns(
-    rows: pd.DataFrame, files: Mapping[str, Documents], texts: Iterable[str]
+    rows: pd.DataFrame, files: Mapping[str, Documents], texts: Mapping[str, str]
 ) -> pd.DataFrame:
     """Return rows of documents with their file, their row there, and the user's other columns."""
-    # `rows`: With the columns domain and row; all documents of a domain in their order. Its columns
-    # replace the user's with the same names.
+    # `rows`: With the columns domain and row; all documents of a domain in their order. A user's
+    # column with the name of one of ours is called "your NAME".
     # `files`: The documents of each domain; empty for a task.
-    # `texts`: Names of the columns of texts, which are left out.
+    # `texts`: The name of the column of texts in each domain, which is left out.
     ours = rows.apply(lambda of: _short(of) if of.dtype == float else of.map(no_formula))
     if not files:
         return ours
-    table = pd.concat([files[domain].table for domain in rows["domain"].unique()])
-    parts = (name.partition(".")[0] for name in texts)  # an object of JSON has the text
-    columns = filter(None, (match(part, table) for part in parts))
-    table = table.drop(columns=[*columns, *rows.columns, "file"], errors="ignore").reset_index()
+    tables = []
+    for domain in rows["domain"].unique():
+        table = files[domain].table
+        text = match(texts[domain], table)
+        tables.append(table.drop(columns=[] if text is None else text))
+    table = pd.concat(tables)
+    table = table.rename(columns={name: f"your {name}" for name in [*rows, "file"]}).reset_index()
     ours = ours.drop(columns="row")
     return pd.concat([ours[["domain"]], table, ours.drop(columns="domain")], axis=1)
 

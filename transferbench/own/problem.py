@@ -1,5 +1,6 @@
 """Make a problem of a user's files: read the documents, compute their features, build."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from transferbench.own.documents import (
     ReadOptions,
     check_kind,
     check_unique,
+    stop_words_file,
 )
 from transferbench.own.labels import difference, like, warn_of_alike
 from transferbench.own.markup import strip_tags
@@ -265,11 +267,17 @@ def _texts(files: Iterable[Documents], html: Html) -> Iterator[str]:
     """Yield the texts of files as they are split into words: accents and letters are composed."""
     for file in files:
         assert not sp.issparse(file.content)
-        for document in map(strip_tags, file.content) if html == "strip" else file.content:
-            composed = normalize("NFC", document)
-            for sign, spelling in SPELLINGS.items():
-                composed = composed.replace(sign, spelling)
-            yield composed
+        yield from map(
+            _composed, map(strip_tags, file.content) if html == "strip" else file.content
+        )
+
+
+def _composed(document: str) -> str:
+    """Return a text with accents and letters composed."""
+    document = normalize("NFC", document)
+    for sign, spelling in SPELLINGS.items():
+        document = document.replace(sign, spelling)
+    return document
 
 
 def _classes(files: Sequence[Documents], separator: str | None) -> list[str]:
@@ -344,8 +352,7 @@ def text_features(
         if pattern != token_pattern:
             raise _no_features(files[0]) from None
         raise UserError(f"{files[0].path}: {error}; see the option token_pattern.") from None
-    left_out = _stop_words(stop_words)
-    if stop_words != "none":
+    if left_out := _stop_words(stop_words, pattern):
         kept = np.array([token not in left_out for token in vocabulary], bool)
         counts, vocabulary = counts[:, kept], vocabulary[kept]
     columns = text.select(
@@ -357,20 +364,14 @@ def text_features(
     return text.weight(counts, weighting, unit_length), vocabulary[columns]
 
 
-def _stop_words(name: str) -> Collection[str]:
-    """Return the words of a list, or of a file with blanks between words, as texts are read."""
-    if name == "none":
-        return ()
-    if name == "english":
+def _stop_words(name: str, pattern: str) -> Collection[str]:
+    """Return the words of a list or of a file, split as the texts are."""
+    if (path := stop_words_file(name)) is None:
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-        return frozenset(ENGLISH_STOP_WORDS)
-    path = user_path(name)
-    if not path.is_file():
-        expected = "expected english, none, or a text file of words"
-        raise UserError(f"stop_words={name}: there is no such file; {expected}.")
+        return frozenset(ENGLISH_STOP_WORDS) if name == "english" else ()
     check_files([path], content="words")
-    return {*normalize("NFC", read_text(path)).lower().split()}
+    return {*re.findall(pattern, _composed(read_text(path)).lower())}
 
 
 def _matrix_features(
@@ -388,7 +389,7 @@ def _matrix_features(
     if not columns.size:
         raise _no_features(files[0])
     X = X[:, columns]
-    if weighting != "log-tf":
+    if not (weighting or "tf").startswith("log"):
         X = safe_scale([X], f"{files[0].path}")[0]
     what, first = ("feature", 1) if files[0].kind == ".svm" else ("column", 0)
     names = np.array([f"{what} {column + first}" for column in columns], dtype=object)

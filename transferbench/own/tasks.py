@@ -60,9 +60,8 @@ def user_files(path: Path) -> list[Path]:
     keys, sources, targets = read_yaml(path)
     files = [file for domain in sources + targets for file in domain.files]
     read = (f for file in files for f in (file, documents.labels_file(file)) if f)
-    words = keys.options.get("stop_words", "none")
-    lists = [Path(words)] if words not in ("none", "english") else []
-    return [path, *read, *map(Path, keys.vectors), *lists]
+    words = documents.stop_words_file(keys.options.get("stop_words", "none"))
+    return [path, *read, *map(Path, keys.vectors), *filter(None, [words])]
 
 
 def doubts(problem: Problem, model: str, params: Params, fit: Fit) -> tuple[Doubt, ...]:
@@ -162,8 +161,10 @@ def read_yaml(path: Path) -> tuple[Keys, list[DomainFiles], list[DomainFiles]]:
     for i, file in enumerate(vectors):
         with lines.at("vectors", i):
             check_files([file])
-    if options.get("stop_words", "none") not in ("none", "english"):
-        options["stop_words"] = str(path.parent / user_path(str(options["stop_words"])))
+    with lines.at("options", "stop_words"):
+        name = options.get("stop_words", "none")
+        if words := documents.stop_words_file(name, path.parent):
+            options["stop_words"] = str(words)
     keys = Keys(**values, options=options)
     required = ["tasks"] if keys.family == "clustering" else ["source", "targets"]
     for key in ("source", "targets", "tasks"):

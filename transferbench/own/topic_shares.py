@@ -10,15 +10,17 @@ from transferbench.evidence import figures
 from transferbench.evidence.figures import Mark, draw_points
 from transferbench.messages import printable, short_label
 
-#: Topics that are drawn, the first ones; the table has all.
-MAX_TOPICS = 40
+#: Topics and domains that are drawn, the first ones; the table has all.
+MAX_TOPICS, MAX_DOMAINS = 40, 8
+#: Characters of a name of a domain.
+MAX_NAME = 24
 
 
 def draw(names: Sequence[str], shares: Mapping[str, Sequence[float]]) -> str:
     """Return a row for each topic, with a point for each domain and a line between them, as SVG."""
     # `names`: Names of the topics.
     # `shares`: Share of each topic, by domain.
-    names = names[:MAX_TOPICS]
+    names, shares = names[:MAX_TOPICS], dict([*shares.items()][:MAX_DOMAINS])
     with figures.style("topic-shares"):
         import matplotlib.pyplot as plt
 
@@ -37,7 +39,7 @@ def draw(names: Sequence[str], shares: Mapping[str, Sequence[float]]) -> str:
             )
             look = figures.mark(1 + i)
             drawn = draw_points(ax, points, Mark(look.colour, look.marker), markersize=6)
-            drawn.set_label(printable(short_label(domain)))
+            drawn.set_label(printable(domain[:MAX_NAME] + "…" * (len(domain) > MAX_NAME)))
         ax.set_yticks(range(len(names)), [printable(short_label(name)) for name in names])
         ax.set_ylim(len(names) - 0.5, -0.5)
         ax.set_xlim(left=0)

@@ -36,8 +36,8 @@ RELEVANCE = 0.6
 #: A word is none of a topic if its share is less than this part of the largest one: it is what a
 #: factorisation leaves of a zero.
 NEGLIGIBLE = 1e-9
-#: Documents have typical words from this part of the words of the median document.
-LONG_ENOUGH = 0.5
+#: A document is typical from this part of the words of the median document, and from this share.
+LONG_ENOUGH, LEAST_SHARE = 0.5, 0.01
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -68,7 +68,7 @@ class Topic:
     typical
         Rows, from 0, of the documents with the largest part of this topic, the largest first.
         Documents with less than half as many different words as the domain's median document are
-        left out, because chance decides the parts of short documents.
+        left out, because chance decides the parts of short documents; so are shares below 1 %.
     """
 
     domain: str
@@ -155,15 +155,16 @@ class Topics:
     def documents_frame(self) -> DataFrame:
         """Return a row for each document: its largest topic, the topic's share and first words.
 
-        The columns `domain` and `row` say which document it is; rows count from 1. The topic of a
-        document without any word of a topic is "".
+        The columns `domain` and `row` say which document it is; rows count from 1. A document
+        without any word of a topic has the topic "" and the share NaN.
         """
         return largest_topics(self._named)
 
     def shares_frame(self) -> DataFrame:
         """Return a row for each document: `domain`, `row` from 1, and the share of each topic.
 
-        A column is named "topic NAME". It is 0 in a domain without that topic.
+        A column is named "topic NAME". It is 0 in a domain without that topic, and NaN for a
+        document without any word of a topic.
         """
         return all_shares(self._named)
 
@@ -188,7 +189,8 @@ def largest_topics(domains: Mapping[str, NamedShares]) -> DataFrame:
     for domain, (topics, shares) in domains.items():
         for row, of in enumerate(shares, start=1):
             name, words = topics[of.argmax()] if of.any() else ("", ())
-            rows.append((domain, row, name, float(of.max(initial=0)), " ".join(words[:3])))
+            share = float(of.max()) if of.any() else nan
+            rows.append((domain, row, name, share, " ".join(words[:3])))
     return pd.DataFrame(rows, columns=["domain", "row", "topic", "share", "words"])
 
 
@@ -196,13 +198,16 @@ def all_shares(domains: Mapping[str, NamedShares]) -> DataFrame:
     """Return a row for each document; see `Topics.shares_frame`."""
     import pandas as pd
 
+    names = dict.fromkeys(f"topic {name}" for topics, _ in domains.values() for name, _ in topics)
     parts = []
     for domain, (topics, shares) in domains.items():
-        part = pd.DataFrame(shares, columns=[f"topic {name}" for name, _ in topics])
+        columns = [f"topic {name}" for name, _ in topics]
+        part = pd.DataFrame(shares, columns=columns).reindex(columns=[*names], fill_value=0.0)
+        part[~shares.any(axis=1)] = nan
         part.insert(0, "row", range(1, len(part) + 1))
         part.insert(0, "domain", domain)
         parts.append(part)
-    return pd.concat(parts, ignore_index=True).fillna(0.0)
+    return pd.concat(parts, ignore_index=True)
 
 
 def with_rows(rows: Sequence[int]) -> str:
@@ -348,7 +353,7 @@ def typical_rows(X: sp.csr_array, shares: np.ndarray, most: int) -> tuple[int, .
     """Return the rows with the largest shares (n,) of a topic among documents (n, d), from 0."""
     # Chance decides the shares of short documents.
     words = np.diff(X.indptr)
-    rows = np.flatnonzero((words >= LONG_ENOUGH * np.median(words)) & (shares > 0))
+    rows = np.flatnonzero((words >= LONG_ENOUGH * np.median(words)) & (shares >= LEAST_SHARE))
     return tuple(rows[np.argsort(-shares[rows], kind="stable")][:most].tolist())
 
 
