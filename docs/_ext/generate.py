@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import model_pages
-import pandas as pd
 from docstring_rst import restructured
 from docutils import nodes
 from sphinx.addnodes import download_reference, pending_xref
@@ -17,8 +16,7 @@ from transferbench import datasets, models, parameters
 from transferbench.evidence import report
 from transferbench.experiments.schema import Schema
 
-ROOT = Path(__file__).parent.parent.parent
-RESULTS = ROOT / "results"
+RESULTS = Path(__file__).parent.parent.parent / "results"
 #: Files that pages link, which a clone has → the pages that the site makes of them.
 MADE = {
     r"results/([\w-]+)/(?:table|figure|regret|claims|labels)": "results/{}.html",
@@ -118,24 +116,6 @@ class Topics(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(f"| {' | '.join(line)} |" for line in lines))
 
 
-class TopicModels(SphinxDirective):
-    """The measures of topic models with as many topics as the argument says."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Return the table."""
-        table = pd.read_csv(ROOT / "benchmarks" / "results" / "topics.csv")
-        chosen = table[table["k"] == int(self.arguments[0])]
-        heads = "corpus", "model", "NPMI", "diversity", "purity", "CPU s", "MB"
-        lines = [heads, ["---", "---", *["---:"] * 5]]
-        for of in chosen.itertuples():
-            measures = (f"{v:.2f}" for v in (of.coherence, of.diversity, of.purity))
-            seconds = f"{of.seconds:.0f}" if of.seconds >= 10 else f"{of.seconds:.1f}"
-            lines.append([of.corpus, of.system, *measures, seconds, f"{of.memory_mb:.0f}"])
-        return self.parse_text_to_nodes("\n".join(f"| {' | '.join(line)} |" for line in lines))
-
-
 def write_results(app: Any, exception: Exception | None) -> None:
     """Write the pages of results into the site, beside its own."""
     pages, errors = report.render(RESULTS, site="../index.html")
@@ -151,7 +131,6 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", to_rst, priority=400)  # numpydoc comes at 500
     app.add_directive("cells", Cells)
     app.add_directive("topics", Topics)
-    app.add_directive("topic-models", TopicModels)
     app.connect("doctree-read", link_made, priority=400)  # downloads are collected at 500
     app.connect("doctree-read", keep_together)
     app.connect("build-finished", write_results)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+import pandas as pd
 import pytest
 from conftest import ROOT
 
@@ -177,3 +178,17 @@ def test_the_limits_of_size_are_those_of_the_code():
     }
     for start, limit in limits.items():
         assert any(row.startswith(f"| {start}") and limit in row for row in rows), start
+
+
+def test_the_table_of_topic_models_is_that_of_the_benchmark():
+    measured = pd.read_csv(ROOT / "benchmarks" / "results" / "topics.csv")
+    measured = measured[measured["k"] == 20].set_index(["corpus", "system"])
+    page = (ROOT / "docs" / "how-to" / "topics.md").read_text("utf-8")
+    lines = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([-.\d |]+) \|$", page, re.MULTILINE)
+    rows = {(corpus, system): [*map(float, of.split(" | "))] for corpus, system, of in lines}
+    assert {*rows} == {*measured.index}
+    for name, printed in rows.items():
+        columns = ["coherence", "diversity", "purity", "seconds", "memory_mb"]
+        expected = measured.loc[name, columns].tolist()
+        assert printed[:3] == pytest.approx(expected[:3], abs=0.0051)
+        assert printed[3:] == pytest.approx(expected[3:], abs=0.51)

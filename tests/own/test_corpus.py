@@ -70,7 +70,7 @@ def test_planted_topics_are_found_and_named_where_they_live():
     assert gained.name == f"{gained.number} {', '.join(gained.words[:3])}"
     for name in ("old", "new"):
         assert sum(topic.shares[name] for topic in topics.topics) == pytest.approx(1)
-        assert sum(topic.documents[name] for topic in topics.topics) == pytest.approx(1)
+        assert sum(topic.mean_shares[name] for topic in topics.topics) == pytest.approx(1)
 
 
 def test_shares_are_the_parts_of_the_factorisation_that_scikit_learn_finds():
@@ -87,7 +87,8 @@ def test_shares_are_the_parts_of_the_factorisation_that_scikit_learn_finds():
         component = model.components_[j] / model.components_[j].sum()
         expected = [component[list(words).index(word)] for word in topic.words]
         np.testing.assert_allclose(topic.weights, expected)
-        assert topic.shares["new"] == pytest.approx(shares[90:, j].mean())
+        assert topic.mean_shares["new"] == pytest.approx(shares[90:, j].mean())
+        assert topic.shares["new"] == np.mean(shares[90:].argmax(axis=1) == j)
 
 
 def test_the_same_seed_gives_the_same_topics():
@@ -205,7 +206,7 @@ def test_a_document_without_a_word_has_no_topic_and_does_not_count():
     assert table.drop(columns=["domain", "row"])[90:].isna().all(axis=None)
     for topic in topics.topics:
         mean = table[f"topic {topic.number}"].mean()
-        assert mean == pytest.approx(topic.shares["all"])
+        assert mean == pytest.approx(topic.mean_shares["all"])
     assert frame["row"].tolist() == [*range(1, 96)]
 
 
@@ -259,7 +260,7 @@ def test_files_without_labels_have_topics_side_by_side(call, tmp_path):
     assert gained is not None
     first, second = (re.sub(r"^\d+ | \(.*", "", of).split(", ") for of in gained.groups())
     assert (theme_of(first), theme_of(second)) == ("app", "paper")
-    assert re.search(r"^    new\.csv, row \d+: ", out, re.MULTILINE)
+    assert re.search(r"^    new\.csv, row \d+ \(\d+ %\): ", out, re.MULTILINE)
     code, out, _ = call("topics", *files, "--k", "4", "--json")
     answer = json.loads(out)
     assert (code, answer["k"], len(answer["topics"])) == (0, 4, 4)
@@ -303,8 +304,11 @@ def test_tables_of_documents_join_the_users_files(call, tmp_path):
     assert all_shares[columns].max(axis=1).tolist() == of_document["share"].tolist()
     for domain in ("old", "new"):
         means = all_shares[all_shares["domain"] == domain][columns].mean()
-        assert topics[f"share {domain}"].tolist() == pytest.approx(means.tolist(), abs=1e-3)
-        rows = topics[f"typical {domain}"].str.split().explode().astype(int)
+        assert topics[f"mean share {domain}"].tolist() == pytest.approx(means.tolist(), abs=1e-3)
+        counts = of_document[of_document["domain"] == domain]["topic"].value_counts() / 90
+        expected = [counts.get(number, 0) for number in topics["topic"]]
+        assert topics[f"share {domain}"].tolist() == pytest.approx(expected, abs=1e-3)
+        rows = topics[f"typical {domain}"].dropna().astype(str).str.split().explode().astype(int)
         assert rows.between(1, 90).all()
 
 
@@ -390,7 +394,7 @@ def test_stop_words_of_a_file_are_in_no_topic_and_a_note_names_the_option(call, 
     chosen = ("--option", f"stop_words={words}")
     code, out, err = call("topics", *files, "--k", "4", "--json", *chosen)
     left = {word for topic in json.loads(out)["topics"] for word in topic["words"]}
-    assert (code, left & {*COMMON, "parcel"}, "note" in err) == (0, set(), False)
+    assert (code, left & {*COMMON, "parcel"}, "say little" in err) == (0, set(), False)
     task = tmp_path / "task.yaml"
     rows = [(text, "ab"[i % 2]) for i, text in enumerate(texts(1, OLD))]
     write_csv(tmp_path / "s.csv", rows)
@@ -436,13 +440,14 @@ def test_a_task_has_topics_without_a_model(call):
     task = "generated/transfer:documents=80,features=60,words=9"
     code, out, _ = call("topics", task, "--k", "5", "--documents", "1")
     assert (code, "source %" in out) == (0, True)
-    assert re.search(r"^    target, document \d+$", out, re.MULTILINE)
+    assert re.search(r"^    target, document \d+ \(\d+ %\)$", out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--k", "3"], "expected either a task or files"),
+        (["T", "--k", "3"], "is a file; write --target before each file"),
         (["--target", "T", "--k", "0"], "--k: expected"),
         (["--target", "T", "--k", "three"], "--k: expected"),
         (["--target", "T", "--k", "91"], "give a smaller --k"),
@@ -459,7 +464,9 @@ def test_a_task_has_topics_without_a_model(call):
 def test_a_mistake_without_a_model_is_one_line(call, tmp_path, arguments, message):
     path = write_csv(tmp_path / "t.csv", [(text,) for text in texts(1, OLD)], ("text",))
     code, _, err = call("topics", *(str(path) if a == "T" else a for a in arguments))
-    (line,) = [line for line in err.splitlines() if not line.startswith(("documents: ", "options: "))]
+    (line,) = [
+        line for line in err.splitlines() if not line.startswith(("documents: ", "options: "))
+    ]
     assert (code, line.startswith("Error: ")) == (2, True)
     assert message in line
 

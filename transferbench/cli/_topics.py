@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from transferbench.own.topics import Topic, Topics
     from transferbench.problem import Problem
 
+#: A topic with a larger share is named, because it may be a remainder.
+REMAINDER = 0.5
 #: Pairs of topics with words in common that are named.
 MAX_PAIRS = 3
 #: Domains whose shares have a column each; of more the largest and the smallest share are printed.
@@ -72,6 +74,12 @@ def notes(found: CorpusTopics) -> list[str]:
     for domain, shares in found.shares.items():
         if without := int((~shares.any(axis=1)).sum()):
             said.append(f"{counted(without, 'document')} of {domain} without any word of a topic")
+    for topic in found.topics:
+        if max(topic.shares.values()) > REMAINDER:
+            said.append(f"topic {topic.name} is the largest one of most documents of a domain")
+    incoherent = [str(topic.number) for topic in found.topics if topic.coherence < 0]
+    if incoherent:
+        said.append(f"topics whose words seldom occur together: {', '.join(incoherent)}")
     if of_functions:
         said.append(
             f"mostly words that say little: {'; '.join(of_functions)}; --option stop_words=english "
@@ -81,21 +89,23 @@ def notes(found: CorpusTopics) -> list[str]:
 
 
 def contrasts(found: CorpusTopics) -> list[str]:
-    """Return sentences on the topics that one domain has and another one lacks."""
+    """Return sentences on the topics that one domain has and another one lacks, or has less of."""
     first, *others = found.shares
     said = []
+
+    def named(topics: Sequence[CorpusTopic], one: str, other: str) -> str:
+        shares = [(t.name, _percent(t.shares[one]), _percent(t.shares[other])) for t in topics]
+        return "; ".join(f"{name} ({a} % against {b} %)" for name, a, b in shares)
+
     for other in others:
         for has, lacks in ((other, first), (first, other)):
-            named = [
-                f"{topic.name} ({_percent(topic.shares[has])} % against "
-                f"{_percent(topic.shares[lacks])} %)"
-                for topic in found.only_in(has, lacks)
-            ]
-            if named:
-                said.append(f"{has} has, {lacks} lacks: {'; '.join(named)}.")
-    return said or [f"No topic is in one domain and lacking in {first}, or the reverse."] * bool(
-        others
-    )
+            only, more = found.only_in(has, lacks), found.more_in(has, lacks)
+            if only:
+                said.append(f"{has} has, {lacks} lacks: {named(only, has, lacks)}.")
+            if more := [topic for topic in more if topic not in only]:
+                said.append(f"More in {has} than in {lacks}: {named(more, has, lacks)}.")
+    none = f"With {len(found.topics)} topics, no difference from {first} is more than chance."
+    return said or [none] * bool(others)
 
 
 def print_topics(found: CorpusTopics, describe: Describe, most: int, documents: int) -> None:
@@ -108,14 +118,16 @@ def print_topics(found: CorpusTopics, describe: Describe, most: int, documents: 
     shown = found.topics[:most]
     rows = [[str(t.number), *_cells(t, names), coherence_text(t.coherence)] for t in shown]
     typical = [[(d, row) for d in names for row in t.typical[d][:documents]] for t in shown]
-    _print_rows(
-        ["topic", *_heads(names), "NPMI"], rows, [t.words for t in shown], typical, describe
-    )
+
+    def with_share(domain: str, row: int) -> tuple[str, str]:
+        place, text = describe(domain, row)
+        return f"{place} ({100 * found.shares[domain][row].max():.0f} %)", text
+
+    heads = ["topic", *_heads(names), "NPMI"]
+    _print_rows(heads, rows, [t.words for t in shown], typical, with_share)
     if hidden := len(found.topics) - len(shown):
-        echo(
-            f"… and {counted(hidden, 'smaller topic')} (--topics {len(found.topics)} prints all, "
-            "--csv writes all)"
-        )
+        more = f"--topics {len(found.topics)} prints all"
+        echo(f"… and {counted(hidden, 'smaller topic')} ({more}, --csv writes all)")
     echo()
     echo_sentences(_legend(names))
     echo()
@@ -126,15 +138,15 @@ def _legend(names: Sequence[str]) -> str:
     several = (
         f" A domain lacks a topic if its share is at most {100 * LACKING:.0f} % of that in the "
         "other, and the interval of the difference excludes 0."
-    )
+    ) + " *: the interval excludes 0." * (2 < len(names) <= MAX_DOMAINS)
     two = (
         " difference: points of the share, with a 95 % interval over documents for all topics "
         "together."
     )
     return (
-        "The domain names head the topic's mean share of a document in per cent; NPMI: the "
-        "coherence of the words in the domain with the largest share, 0 is chance and 1 is always "
-        f"together.{two * (len(names) == 2)}{several * (len(names) > 1)}"
+        "Below the name of a domain: the per cent of its documents of which the topic is the "
+        "largest one; NPMI: the coherence of the words in the domain with the largest share, 0 is "
+        f"chance and 1 is always together.{two * (len(names) == 2)}{several * (len(names) > 1)}"
     )
 
 
@@ -154,10 +166,10 @@ def _cells(topic: CorpusTopic, names: Sequence[str]) -> list[str]:
     if len(names) > MAX_DOMAINS:
         ends = (pick(names, key=topic.shares.__getitem__) for pick in (max, min))
         return [f"{short_label(name)} {_percent(topic.shares[name])}" for name in ends]
-    cells = [_percent(topic.shares[name]) for name in names]
+    differ = {name: of.low > 0 or of.high < 0 for name, of in topic.differences.items()}
     if len(names) == 2:
-        cells += map(str, topic.differences.values())
-    return cells
+        return [*map(_percent, topic.shares.values()), *map(str, topic.differences.values())]
+    return [_percent(share) + "*" * differ.get(d, False) for d, share in topic.shares.items()]
 
 
 def print_topics_of_model(found: Topics, describe: Describe, most: int, documents: int) -> None:

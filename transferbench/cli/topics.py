@@ -26,7 +26,7 @@ from transferbench.cli._terminal import echo, echo_json
 from transferbench.cli._user import check_outputs, print_used
 from transferbench.errors import UserError
 from transferbench.files import user_path
-from transferbench.messages import no_formula
+from transferbench.messages import no_formula, shorten
 from transferbench.own.documents import ReadOptions, find_domains, stop_words_file
 from transferbench.parameters import Count, CountOrZero, parse
 from transferbench.settings import Settings
@@ -142,8 +142,13 @@ def command(
     effective number of topics is less than the number of clusters if a few topics hold most
     entries.
     """
+    from transferbench.tasks import YAML_SUFFIXES
+
     if model and not name and not (files.sources or files.targets) and _is_task(model):
         model, name = None, model
+    for given in (model, name):
+        if given and user_path(given).exists() and not given.endswith(YAML_SUFFIXES):
+            raise UserError(f"{given} is a file; write --target before each file of documents.")
     csv, html, by_document, shares = (
         path and user_path(path) for path in (csv, html, by_document, shares)
     )
@@ -296,7 +301,9 @@ def _topics_of_corpus(
     if output.html:
         from transferbench.own import page
 
-        what = f"task {problem.name}" if name else "your documents"
+        what = problem.name if name else shorten(", ".join(d.name for d in problem.domains), 80)
+        set_to = {"k": ",".join(map(str, ks)), "seed": seed, "relevance": shown.relevance}
+        options = {**options, **set_to}
         sentences = [*_topics.contrasts(found), *_topics.notes(found)]
         page.write_corpus(output.html, problem, found, numbers, sentences, describe, options, what)
     if output.as_json:

@@ -3,8 +3,9 @@
     min ½‖X − W H‖²,  W, H ≥ 0
 
 X (n, d) has the documents of all domains together, W (n, k) and H (k, d) are the topics. The
-factorisation is scikit-learn's. Its rows are weighted so that each domain counts the same; else a
-small domain would have no topic of its own. Row i of W H is a sum of k parts, one for each topic. A
+factorisation is scikit-learn's. A row weighs the root of how many times the largest domain is
+larger than its own, because without it a small domain would have no topic of its own, and with the
+whole ratio the large one. Row i of W H is a sum of k parts, one for each topic. A
 topic's share of document i is the sum of its part over that of all, W_ij Σ_w H_jw / Σ_l W_il Σ_w
 H_lw.
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 from math import isnan, nan
 from statistics import fmean
@@ -48,23 +49,20 @@ from transferbench.problem import Matrix, canonical
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-#: A domain lacks a topic if its share there is at most this part of that in another domain, and the
-#: interval of the difference excludes 0.
+#: A domain lacks a topic if its share there is at most this part of that in another domain.
 LACKING = 0.25
 #: Level at which the intervals of all topics and domains hold together.
 LEVEL = 0.95
 #: Topics are alike from this share of common words.
 ALIKE = 0.5
-#: A document of a small domain counts at most as so many documents of the largest one.
-MAX_WEIGHT = 10
 #: A document has topics if they describe more than this part of its sum.
 DESCRIBED = 1e-3
 #: Largest number of updates, as by default in scikit-learn; it stops earlier if the error hardly
 #: changes.
 MAX_ITER = 200
-#: A word is taken for a function word if it is an English stop word, or if at least the first part
-#: of all documents has it, and no topic has more than the second part of it.
-FREQUENT, OF_ONE_TOPIC = 0.25, 0.5
+#: A word is taken for a function word if it is an English stop word, or if it is one of so many in
+#: the most documents, and no topic has more than this part of it.
+FREQUENT, OF_ONE_TOPIC = 50, 0.5
 #: Fits that measure the stability of a number of topics, each on such a part of the documents.
 REFITS, PART = 3, 0.8
 
@@ -99,9 +97,9 @@ class CorpusTopic:
         Mean normalised pointwise mutual information (NPMI) of all pairs of these words over the
         documents of the domain with the largest share of the topic, see `Topic.coherence`.
     shares
+        By domain: the part of the documents in which it is the largest topic.
+    mean_shares
         By domain: the mean share of the topic in a document.
-    documents
-        By domain: the share of documents in which it is the largest topic.
     differences
         By domain other than the first: the share less that in the first domain, with an interval
         that holds for all topics and domains together with a probability of 95 per cent. It is
@@ -109,21 +107,22 @@ class CorpusTopic:
         small one may have missed the few documents with large shares. The topics are taken as they
         were found on the same documents.
     typical
-        By domain: the rows, from 0, of the documents with the largest shares, among those that have
-        at least half as many different words as the median document of the domain.
+        By domain: the rows, from 0, of the documents with the largest shares of the topic, among
+        those of which it is the largest topic and that have at least half as many different words
+        as the median document of the domain.
     is_function
-        True if most of the words are function words: English stop words, or words that a quarter of
-        all documents have and that no topic has alone.
+        True if most of the words are function words: English stop words, or among the words in the
+        most documents without belonging to one topic.
     """
 
     number: int
     words: tuple[str, ...]
-    weights: tuple[float, ...]
+    weights: tuple[float, ...] = field(repr=False)
     coherence: float
     shares: Mapping[str, float]
-    documents: Mapping[str, float]
-    differences: Mapping[str, Difference]
-    typical: Mapping[str, tuple[int, ...]]
+    mean_shares: Mapping[str, float] = field(repr=False)
+    differences: Mapping[str, Difference] = field(repr=False)
+    typical: Mapping[str, tuple[int, ...]] = field(repr=False)
     is_function: bool
 
     @property
@@ -145,14 +144,14 @@ class CorpusTopics:
     Parameters
     ----------
     topics
-        The topics, the one with the largest mean share over the domains first.
+        The topics, the one with the largest share first, in the mean over the domains.
     shares
         By domain: (n, k) the share of each topic in each document. A row is zero if the document
         has no word of a topic, so that the topics describe less than a thousandth of it.
     """
 
     topics: tuple[CorpusTopic, ...]
-    shares: Mapping[str, np.ndarray]
+    shares: Mapping[str, np.ndarray] = field(repr=False)
 
     @property
     def coherence(self) -> float:
@@ -164,28 +163,34 @@ class CorpusTopics:
         """The share of different words among the words of all topics."""
         return diversity_of(topic.words for topic in self.topics)
 
-    def only_in(self, one: str, other: str) -> list[CorpusTopic]:
-        """Return the topics that one domain has and another lacks; one of both is the first.
+    def more_in(self, one: str, other: str) -> list[CorpusTopic]:
+        """Return the topics that have a larger share in one domain, the largest difference first.
+
+        One of both domains is the first, and the interval of the difference excludes 0.
 
         Raises
         ------
         ValueError
             If none of both is the first domain, or if both are.
         """
-        first, sign = next(iter(self.shares)), 1
+        first = next(iter(self.shares))
         if not {one, other} <= {*self.shares} or (one == first) == (other == first):
             raise ValueError(
                 f"{one!r}, {other!r}: expected {first!r}, the first, and another domain"
             )
-        if one == first:
-            one, other, sign = other, one, -1
-        found = []
-        for topic in self.topics:
-            of = topic.differences[one]
-            less, more = sorted((topic.shares[one], topic.shares[first]))
-            if less <= LACKING * more and (of.low > 0 if sign > 0 else of.high < 0):
-                found.append(topic)
-        return sorted(found, key=lambda topic: -sign * topic.differences[one].value)
+        second, sign = (other, -1) if one == first else (one, 1)
+        found = [
+            topic for topic in self.topics
+            if min(sign * topic.differences[second].low, sign * topic.differences[second].high) > 0
+        ]  # fmt: skip
+        return sorted(found, key=lambda topic: -sign * topic.differences[second].value)
+
+    def only_in(self, one: str, other: str) -> list[CorpusTopic]:
+        """Return the topics of `more_in` that the other domain lacks.
+
+        Its share there is at most a quarter of that in the first.
+        """
+        return [t for t in self.more_in(one, other) if t.shares[other] <= LACKING * t.shares[one]]
 
     def alike(self) -> list[tuple[CorpusTopic, CorpusTopic, int]]:
         """Return pairs of topics that have half of their words in common, and the number."""
@@ -209,7 +214,7 @@ class CorpusTopics:
                 "topic": topic.number,
                 "name": topic.name,
                 **{f"share {d}": share for d, share in topic.shares.items()},
-                **{f"documents {d}": share for d, share in topic.documents.items()},
+                **{f"mean share {d}": share for d, share in topic.mean_shares.items()},
                 **{
                     f"{column} {domain}": value
                     for domain, of in topic.differences.items()
@@ -294,30 +299,36 @@ def find_topics(
     # Documents without a topic do not count.
     known = {name: S[S.any(axis=1)] for name, S in of_domain.items()}
     means = {name: S.mean(axis=0) if len(S) else np.zeros(k) for name, S in known.items()}
-    order = used[np.argsort(-np.mean([*means.values()], axis=0)[used], kind="stable")]
-    differences = _differences([known[name][:, order] for name in names])
+    largest = {name: S.argmax(axis=1)[:, None] == np.arange(k) for name, S in known.items()}
+    parts = {name: of.mean(axis=0) if len(of) else np.zeros(k) for name, of in largest.items()}
+    sizes_of = [np.mean([*of.values()], axis=0)[used] for of in (means, parts)]
+    order = used[np.lexsort([-size for size in sizes_of])]
+    differences = _differences([largest[name][:, order].astype(float) for name in names])
     P = _word_parts(W, H, weights)  # (d, k)
     total = P.sum(axis=1)
     occurs = {name: sp.csc_array(of > 0) for name, of in zip(names, Xs, strict=True)}
-    frequent = np.diff(sp.csc_array(X).indptr) >= FREQUENT * X.shape[0]
+    frequent = np.zeros(X.shape[1], bool)
+    frequent[np.argsort(-np.diff(sp.csc_array(X).indptr), kind="stable")[:FREQUENT]] = True
     frequent &= P.max(axis=1) <= OF_ONE_TOPIC * total
     frequent |= np.fromiter((word in ENGLISH_STOP_WORDS for word in features), bool, X.shape[1])
     topics = []
     for number, j in enumerate(order, start=1):
-        top, parts = best_words(P[:, j], total, words, relevance)
-        lives = max(names, key=lambda name, j=j: means[name][j])  # type: ignore[misc]
+        top, of_topic = best_words(P[:, j], total, words, relevance)
+        lives = max(names, key=lambda name, j=j: parts[name][j])  # type: ignore[misc]
         topics.append(
             CorpusTopic(
                 number,
                 tuple(str(features[w]) for w in top),
-                tuple(parts),
+                tuple(of_topic),
                 coherence_of(occurs[lives][:, top]),
+                {name: float(parts[name][j]) for name in names},
                 {name: float(means[name][j]) for name in names},
-                {name: _largest(known[name], j) for name in names},
                 {n: Difference(*of[:, number - 1].tolist())
                  for n, of in zip(names[1:], differences, strict=True)},
-                {n: typical_rows(of, S[:, j], typical)
-                 for (n, S), of in zip(of_domain.items(), Xs, strict=True)},
+                {
+                    n: typical_rows(of, np.where(S.argmax(axis=1) == j, S[:, j], 0), typical)
+                    for (n, S), of in zip(of_domain.items(), Xs, strict=True)
+                },
                 bool(2 * frequent[top].sum() > len(top)),
             )
         )  # fmt: skip
@@ -329,10 +340,17 @@ def _check(
     relevance: float,
 ) -> None:  # fmt: skip
     """Check that the arguments fit together."""
-    widths = {X.shape[1] for X in domains.values()}
-    if widths != {len(features)}:
+    try:
+        widths = {X.shape[1] for X in domains.values()}
+        count = len(features)
+    except (AttributeError, IndexError, TypeError):
+        raise ValueError(
+            "expected domains as {name: matrix of weighted words}, and features as the words, such "
+            "as vectorizer.get_feature_names_out()"
+        ) from None
+    if widths != {count}:
         found = ", ".join(map(str, sorted(widths))) or "no matrix"
-        raise ValueError(f"expected matrices with {len(features)} columns, one a word; got {found}")
+        raise ValueError(f"expected matrices with {count} columns, one a word; got {found}")
     if words < 1 or typical < 0 or not 0 <= relevance <= 1:
         raise ValueError(
             f"words={words}, typical={typical}, relevance={relevance}: expected 1 or more, 0 or "
@@ -350,10 +368,9 @@ def _matrices(domains: Mapping[str, Matrix]) -> list[sp.csr_array]:
 
 
 def _weights(Xs: Sequence[sp.csr_array]) -> np.ndarray:
-    """Return weights (n,) of the documents, so that each domain has the same, up to MAX_WEIGHT."""
+    """Return the weights (n,) of the documents."""
     sizes = np.array([X.shape[0] for X in Xs])
-    each = np.minimum(sizes.max() / np.maximum(sizes, 1), MAX_WEIGHT)
-    return np.repeat(each, sizes)
+    return np.repeat(np.sqrt(sizes.max() / np.maximum(sizes, 1)), sizes)
 
 
 def _factors(
@@ -382,11 +399,6 @@ def _split(values: np.ndarray, Xs: Sequence[sp.csr_array]) -> list[np.ndarray]:
     """Return the rows of each matrix."""
     ends = np.cumsum([0, *(X.shape[0] for X in Xs)])
     return [values[start:end] for start, end in pairwise(ends)]
-
-
-def _largest(shares: np.ndarray, j: int) -> float:
-    """Return the part of documents (n, k) of which topic j is the largest."""
-    return float(np.mean(shares.argmax(axis=1) == j)) if len(shares) else 0.0
 
 
 def _differences(shares: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -429,7 +441,7 @@ class NumberOfTopics:
     """
 
     k: int
-    found: CorpusTopics
+    found: CorpusTopics = field(repr=False)
     stability: float
 
     @property

@@ -81,7 +81,9 @@ def draw_topics(
     points = _points(problem, rows, described)
     if points is None:
         return None
+    points = points.assign(is_source=True)  # one kind of mark
     panels = {"domain": "by domain", "decision": "by largest topic"}
+    names += [domain.name for domain in problem.domains]
     sentences = [f"Each point is a document. {DIMENSIONS}", _which(problem, rows)]
     return _picture(points, panels, names), sentences
 

@@ -65,15 +65,18 @@ OF_TOPICS = (
 )
 #: Explain the topics of documents without labels, their typical documents, and their number.
 OF_CORPUS = (
-    "The share of a topic is its mean share of a document. The interval of a difference is over "
-    "documents, and holds for all topics together. NPMI is the coherence of the words over the "
-    "documents of the domain with the largest share: 0 if they occur together as by chance, 1 if "
-    "always. A domain lacks a topic if its share is at most a quarter of that in the other domain, "
-    "and the interval excludes 0."
+    "The share of a topic is the part of the documents of which it is the largest topic. NPMI is "
+    "the coherence of the words over the documents of the domain with the largest share: 0 if they "
+    "occur together as by chance, 1 if always."
+)
+OF_DIFFERENCES = (
+    "The interval of a difference is over documents, and holds for all topics together. A domain "
+    "lacks a topic if its share is at most a quarter of that in the other domain, and the interval "
+    "excludes 0."
 )
 OF_TYPICAL = (
-    "These documents have the largest shares of the topic. Documents with less than half as many "
-    "different words as the median document are left out."
+    "The topic is the largest one of these documents, and its share is largest there. Documents "
+    "with less than half as many different words as the median document are left out."
 )
 OF_NUMBERS = (
     "The number with the largest product of coherence, diversity and stability is shown. This is a "
@@ -253,6 +256,7 @@ def _side_by_side(found: CorpusTopics) -> list[Block]:
         Table("Shares of the topics", heads, shares),
         _titled("Words of the topics", ["topic", "words", "NPMI"], words),
         OF_CORPUS,
+        *([OF_DIFFERENCES] if others else []),
     ]
 
 

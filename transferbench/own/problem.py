@@ -133,7 +133,9 @@ def load_unlabelled(
     warn_of_numbering(documents)
     used = used_options(documents, options)
     # A problem has two classes or more; topics do not use them.
-    return Loaded(*documents_problem([], documents, used, clusters=2), [], documents, used)
+    problem, truth = documents_problem([], documents, used, clusters=2)
+    used.pop("characters", None)  # n-grams are no topics
+    return Loaded(problem, truth, [], documents, used)
 
 
 def _dense_view(
@@ -389,7 +391,7 @@ def _matrix_features(
     if not columns.size:
         raise _no_features(files[0])
     X = X[:, columns]
-    if not (weighting or "tf").startswith("log"):
+    if weighting != "log-tf":
         X = safe_scale([X], f"{files[0].path}")[0]
     what, first = ("feature", 1) if files[0].kind == ".svm" else ("column", 0)
     names = np.array([f"{what} {column + first}" for column in columns], dtype=object)

@@ -106,8 +106,8 @@ class Topics:
     classes: tuple[str, ...]
     topics: dict[str, tuple[Topic, ...]]
     columns: Literal["classes", "clusters"] = "classes"
-    shares: dict[str, np.ndarray] = field(default_factory=dict)
-    components: dict[str, np.ndarray] = field(default_factory=dict)
+    shares: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
+    components: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
 
     def coherence(self, domain: str) -> float:
         """Return the mean coherence of a domain's topics of two words or more, NaN without any."""
