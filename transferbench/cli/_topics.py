@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from transferbench.cli._terminal import WIDTH, echo, echo_sentences, echo_table
 from transferbench.messages import counted, short_label
-from transferbench.own.corpus import LACKING, REFITS, compare_numbers, find_topics
+from transferbench.own.corpus import (
+    LACKING,
+    NEARLY,
+    REFITS,
+    choose_number,
+    compare_numbers,
+    find_topics,
+)
 from transferbench.own.topics import coherence_text
 
 if TYPE_CHECKING:
@@ -42,7 +49,7 @@ def fit(
         return find_topics(domains, features, ks[0], **settings), []
     bar = partial(tqdm, desc="numbers of topics", leave=False, disable=None)
     numbers = compare_numbers(domains, features, ks, progress=bar, **settings)
-    return max(numbers, key=lambda number: number.quality).found, numbers
+    return choose_number(numbers).found, numbers
 
 
 def print_numbers(numbers: Sequence[NumberOfTopics], found: CorpusTopics) -> None:
@@ -54,9 +61,10 @@ def print_numbers(numbers: Sequence[NumberOfTopics], found: CorpusTopics) -> Non
     echo_table(rows)
     echo()
     echo_sentences(
-        "*: shown below, because the product is largest. This is a rule of thumb: few topics give "
-        "an overview, many give detail, and coherence alone grows with their number. Stability: "
-        f"the share of words that stay the same in {REFITS} fits on four fifths of the documents."
+        f"*: shown below, the most topics whose product is at least {100 * NEARLY:.0f} % of the "
+        "largest. This is a rule of thumb: few topics give an overview, many give detail, and "
+        "coherence alone grows with their number. Stability: the share of words that stay the same "
+        f"in {REFITS} fits on four fifths of the documents."
     )
     echo()
 

@@ -63,6 +63,8 @@ MAX_ITER = 200
 #: A word is taken for a function word if it is an English stop word, or if it is one of so many in
 #: the most documents, and no topic has more than this part of it.
 FREQUENT, OF_ONE_TOPIC = 50, 0.5
+#: A number of topics is nearly the best from this part of the best quality.
+NEARLY = 0.9
 #: Fits that measure the stability of a number of topics, each on such a part of the documents.
 REFITS, PART = 3, 0.8
 
@@ -506,6 +508,16 @@ def compare_numbers(
             )
         compared.append(NumberOfTopics(k, found, fmean(agreements)))
     return compared
+
+
+def choose_number(numbers: Sequence[NumberOfTopics]) -> NumberOfTopics:
+    """Return the most topics whose quality is nearly the best, the fewest if none has any."""
+    # Of nearly equal numbers the larger one: few topics mix subjects, and many are read together.
+    best = max(number.quality for number in numbers)
+    if not best:
+        return min(numbers, key=lambda number: number.k)
+    near = [number for number in numbers if number.quality >= NEARLY * best]
+    return max(near, key=lambda number: number.k)
 
 
 def _agreement(ones: Sequence[set[str]], others: Sequence[set[str]]) -> float:

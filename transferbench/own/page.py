@@ -79,10 +79,10 @@ OF_TYPICAL = (
     "with less than half as many different words as the median document are left out."
 )
 OF_NUMBERS = (
-    "The number with the largest product of coherence, diversity and stability is shown. This is a "
-    "rule of thumb, and other numbers may serve you better. Coherence alone grows with the number. "
-    "Stability is the share of words that stay the same in fits on random four fifths of the "
-    "documents."
+    "The topics are the most ones whose product of coherence, diversity and stability is at least "
+    "nine tenths of the largest. This is a rule of thumb, and other numbers may serve you better. "
+    "Coherence alone grows with the number. Stability is the share of words that stay the same in "
+    "fits on random four fifths of the documents."
 )
 
 

@@ -42,7 +42,7 @@ def draw(names: Sequence[str], shares: Mapping[str, Sequence[float]]) -> str:
             drawn.set_label(printable(domain[:MAX_NAME] + "…" * (len(domain) > MAX_NAME)))
         ax.set_yticks(range(len(names)), [printable(short_label(name)) for name in names])
         ax.set_ylim(len(names) - 0.5, -0.5)
-        ax.set_xlim(left=0)
+        ax.set_xlim(left=-0.02 * ax.get_xlim()[1])
         ax.set_xlabel("share of the topic in per cent")
         ax.grid(axis="x")
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.6 / height), ncols=3, fontsize=8)
