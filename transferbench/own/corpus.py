@@ -470,9 +470,11 @@ def compare_numbers(
 
     Parameters
     ----------
+    domains, features
+        As for `find_topics`.
     ks
         Numbers of topics.
-    domains, features, words, typical, relevance, seed
+    words, typical, relevance, seed
         As for `find_topics`.
     progress
         Called with the numbers; what it returns is iterated, such as a bar of tqdm.
