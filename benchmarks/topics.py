@@ -60,7 +60,7 @@ OUTLIER = -1
 
 @dataclass(frozen=True)
 class Job:
-    """What a system gets."""
+    """The input of a system: texts, words, and the number of topics."""
 
     texts: list[str]
     words: list[str]

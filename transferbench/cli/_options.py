@@ -143,6 +143,14 @@ def experiments_named(name: str) -> list[str]:
     return names if names[0] in experiments.names() else []
 
 
+def is_task(name: str) -> bool:
+    """Return True for the name of a task, with or without options, and for a YAML file."""
+    from transferbench.tasks import YAML_SUFFIXES
+
+    base = name.partition(":")[0]
+    return base in task_names() or base.endswith(YAML_SUFFIXES)
+
+
 def task(name: str) -> str:
     """Return the name of a task unchanged."""
     if names := experiments_named(name):

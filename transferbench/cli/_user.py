@@ -186,14 +186,21 @@ class UserData(ReadOptions, FileOptions):
         if taken and (out or self.label_sample):
             why = "transferbench writes a column of this name, so yours would be lost"
             raise UserError(f"column {brief(taken.pop())}: {why}; rename it in your file.")
-        domains = find_domains([*self.sources, *self.targets])
-        read = [*map(user_path, self.vectors), *([self.sample_file] if self.sampled else [])]
-        read += filter(None, [stop_words_file(parse(self.task_options).get("stop_words", "none"))])
-        check_outputs(outputs, [*read, *(file for domain in domains for file in domain.files)])
+        read = input_files([*self.sources, *self.targets], self.vectors, self.task_options)
+        check_outputs(outputs, [*read, *([self.sample_file] if self.sampled else [])])
         if self.label_sample and os.path.lexists(self.sample_file):
             raise UserError(
                 f"--labels {self.sample_file} exists and may hold labels; name another file."
             )
+
+
+def input_files(
+    names: Sequence[str], vectors: Sequence[str], task_options: Sequence[str]
+) -> list[Path]:
+    """Return the files that are read: those of domains, of vectors and of stop words."""
+    words = stop_words_file(parse(task_options).get("stop_words", "none"))
+    files = [file for domain in find_domains(names) for file in domain.files]
+    return [*files, *map(user_path, vectors), *filter(None, [words])]
 
 
 def check_outputs(

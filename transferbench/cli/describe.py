@@ -80,8 +80,7 @@ def _task(name: str, settings: Settings) -> list[str]:
     from transferbench import datasets, parameters, tasks
     from transferbench.errors import unknown
 
-    base = name.partition(":")[0]
-    is_task = base in _options.task_names() or base.endswith(tasks.YAML_SUFFIXES)
+    base, is_task = name.partition(":")[0], _options.is_task(name)
     if not is_task and (module := datasets.modules().get(base)):
         text = inspect.getdoc(module) or ""
         return [f"{base} (dataset)", "", text, *_section("Tasks", module.TASKS)]

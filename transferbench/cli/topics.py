@@ -16,6 +16,7 @@ from transferbench.cli._options import (
     Checked,
     Seed,
     completing,
+    is_task,
     option,
     parameter_options,
     passing,
@@ -23,11 +24,11 @@ from transferbench.cli._options import (
     task_names,
 )
 from transferbench.cli._terminal import echo, echo_json
-from transferbench.cli._user import check_outputs, print_used
+from transferbench.cli._user import check_outputs, input_files, print_used
 from transferbench.errors import UserError
 from transferbench.files import user_path
 from transferbench.messages import no_formula, shorten
-from transferbench.own.documents import ReadOptions, find_domains, stop_words_file
+from transferbench.own.documents import ReadOptions, find_domains
 from transferbench.parameters import Count, CountOrZero, parse
 from transferbench.settings import Settings
 
@@ -144,7 +145,8 @@ def command(
     """
     from transferbench.tasks import YAML_SUFFIXES
 
-    if model and not name and not (files.sources or files.targets) and _is_task(model):
+    has_files = bool(files.sources or files.targets)
+    if model and not name and not has_files and model not in models.registry() and is_task(model):
         model, name = None, model
     for given in (model, name):
         if given and user_path(given).exists() and not given.endswith(YAML_SUFFIXES):
@@ -166,17 +168,9 @@ def command(
     _topics_of_model(model, name, assignments, seed, shown, output, files, settings)
 
 
-def _is_task(name: str) -> bool:
-    """Return True for a name of a task, or the file of one, that is no name of a model."""
-    from transferbench.tasks import YAML_SUFFIXES
-
-    base = name.partition(":")[0]
-    return name not in models.registry() and (base in task_names() or base.endswith(YAML_SUFFIXES))
-
-
 @dataclass(frozen=True)
 class Shown:
-    """How many words, topics and documents are shown, and the order of the words."""
+    """The numbers of words, topics and documents to show, and the order of the words."""
 
     words: int
     topics: int
@@ -205,11 +199,8 @@ class Outputs:
         """Check the outputs against the files of the user that are read, see `check_outputs`."""
         from transferbench import datasets, tasks
 
-        domains = find_domains([*files.sources, *files.targets])
-        inputs = [file for domain in domains for file in domain.files]
-        inputs += map(user_path, files.vectors)
-        words = parse(files.task_options).get("stop_words", "none")
-        inputs += filter(None, [stop_words_file(words)])
+        names = [*files.sources, *files.targets]
+        inputs = input_files(names, files.vectors, files.task_options)
         if name and (users := tasks.users_path(value := tasks.Task.parse(task(name)))):
             inputs += datasets.module(value.base).user_files(user_path(users))
         outputs = (
@@ -297,6 +288,7 @@ def _topics_of_corpus(
         found, numbers = _topics.fit(problem, ks, seed=seed, **shown.settings)
     except ValueError as error:
         raise UserError(f"{error}; give a smaller --k.") from error
+    notes = _topics.notes(found)
     output.write(found, read, files)
     if output.html:
         from transferbench.own import page
@@ -304,7 +296,7 @@ def _topics_of_corpus(
         what = problem.name if name else shorten(", ".join(d.name for d in problem.domains), 80)
         set_to = {"k": ",".join(map(str, ks)), "seed": seed, "relevance": shown.relevance}
         options = {**options, **set_to}
-        sentences = [*_topics.contrasts(found), *_topics.notes(found)]
+        sentences = [*_topics.contrasts(found), *notes]
         page.write_corpus(output.html, problem, found, numbers, sentences, describe, options, what)
     if output.as_json:
         rows = [topic.to_dict() for topic in found.topics]
@@ -319,7 +311,7 @@ def _topics_of_corpus(
         if numbers:
             _topics.print_numbers(numbers, found)
         _topics.print_topics(found, describe, shown.topics, shown.documents)
-    for note in _topics.notes(found):
+    for note in notes:
         echo(f"note: {note}.", err=True)
     output.name()
 

@@ -5,9 +5,8 @@
 X (n, d) has the documents of all domains together, W (n, k) and H (k, d) are the topics. The
 factorisation is scikit-learn's. A row weighs the root of how many times the largest domain is
 larger than its own, because without it a small domain would have no topic of its own, and with the
-whole ratio the large one. Row i of W H is a sum of k parts, one for each topic. A
-topic's share of document i is the sum of its part over that of all, W_ij Σ_w H_jw / Σ_l W_il Σ_w
-H_lw.
+whole ratio the large one. Row i of W H is a sum of k parts, one for each topic. A topic's share of
+document i is the sum of its part over that of all, W_ij Σ_w H_jw / Σ_l W_il Σ_w H_lw.
 
 The squared error on weighted words was chosen by coherence: on three corpora the Kullback-Leibler
 divergence, on weighted words or on counts, and LDA had less; see `benchmarks/topics.py`.
@@ -18,7 +17,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import isnan, nan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,6 +31,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from transferbench.core.scale import entries, safe_scale
+from transferbench.data.text import document_frequency
 from transferbench.own.topics import (
     RELEVANCE,
     TINY,
@@ -297,20 +297,25 @@ def find_topics(
     sizes = mass.sum(axis=1, keepdims=True)
     described = sizes > DESCRIBED * X.sum(axis=1)[:, None]
     shares = np.divide(mass, sizes, out=np.zeros_like(mass), where=described)
-    of_domain = dict(zip(names, _split(shares, Xs), strict=True))
+    largest = (shares.argmax(axis=1)[:, None] == np.arange(k)) & described
+    ends = np.cumsum([of.shape[0] for of in Xs])[:-1]
+    of_domain = dict(zip(names, np.split(shares, ends), strict=True))
+    is_largest = dict(zip(names, np.split(largest, ends), strict=True))
     # Documents without a topic do not count.
-    known = {name: S[S.any(axis=1)] for name, S in of_domain.items()}
-    means = {name: S.mean(axis=0) if len(S) else np.zeros(k) for name, S in known.items()}
-    largest = {name: S.argmax(axis=1)[:, None] == np.arange(k) for name, S in known.items()}
-    parts = {name: of.mean(axis=0) if len(of) else np.zeros(k) for name, of in largest.items()}
+    known = {name: of.any(axis=1) for name, of in is_largest.items()}
+    means, parts = (
+        {n: of[n][known[n]].mean(axis=0) if known[n].any() else np.zeros(k) for n in names}
+        for of in (of_domain, is_largest)
+    )
     sizes_of = [np.mean([*of.values()], axis=0)[used] for of in (means, parts)]
     order = used[np.lexsort([-size for size in sizes_of])]
-    differences = _differences([largest[name][:, order].astype(float) for name in names])
+    counted = [is_largest[name][known[name]][:, order].astype(float) for name in names]
+    differences = _differences(counted)
     P = _word_parts(W, H, weights)  # (d, k)
     total = P.sum(axis=1)
     occurs = {name: sp.csc_array(of > 0) for name, of in zip(names, Xs, strict=True)}
     frequent = np.zeros(X.shape[1], bool)
-    frequent[np.argsort(-np.diff(sp.csc_array(X).indptr), kind="stable")[:FREQUENT]] = True
+    frequent[np.argsort(-document_frequency(X), kind="stable")[:FREQUENT]] = True
     frequent &= P.max(axis=1) <= OF_ONE_TOPIC * total
     frequent |= np.fromiter((word in ENGLISH_STOP_WORDS for word in features), bool, X.shape[1])
     topics = []
@@ -328,7 +333,7 @@ def find_topics(
                 {n: Difference(*of[:, number - 1].tolist())
                  for n, of in zip(names[1:], differences, strict=True)},
                 {
-                    n: typical_rows(of, np.where(S.argmax(axis=1) == j, S[:, j], 0), typical)
+                    n: typical_rows(of, np.where(is_largest[n][:, j], S[:, j], 0), typical)
                     for (n, S), of in zip(of_domain.items(), Xs, strict=True)
                 },
                 bool(2 * frequent[top].sum() > len(top)),
@@ -395,12 +400,6 @@ def _factors(
 def _word_parts(W: np.ndarray, H: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the part (d, k) of each word in each topic, over all documents."""
     return np.asarray((H * (weights @ W)[:, None]).T)
-
-
-def _split(values: np.ndarray, Xs: Sequence[sp.csr_array]) -> list[np.ndarray]:
-    """Return the rows of each matrix."""
-    ends = np.cumsum([0, *(X.shape[0] for X in Xs)])
-    return [values[start:end] for start, end in pairwise(ends)]
 
 
 def _differences(shares: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -494,17 +493,18 @@ def compare_numbers(
     if max(ks) > int(PART * len(rows)):
         why = f"a comparison fits {PART:.0%} of the {len(rows)} documents with words"
         raise ValueError(f"k = {max(ks)} topics, but {why}")
-    compared = []
+    compared, scaled = [], dict(zip(domains, Xs, strict=True))
     for k in progress(ks):
         found = find_topics(
-            domains, features, k, words=words, typical=typical, relevance=relevance, seed=seed
+            scaled, features, k, words=words, typical=typical, relevance=relevance, seed=seed
         )
         named = [{*topic.words} for topic in found.topics]
         agreements = []
         for part in parts:
             W, H = _factors(X[part], weights[part], k, int(rng.integers(2**31)))
             P = _word_parts(W, H, weights[part])
-            tops = (best_words(p, P.sum(axis=1), words, relevance)[0] for p in P.T if p.any())
+            total = P.sum(axis=1)
+            tops = (best_words(p, total, words, relevance)[0] for p in P.T if p.any())
             agreements.append(
                 _agreement(named, [{*map(str, np.asarray(features)[top])} for top in tops])
             )

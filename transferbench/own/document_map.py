@@ -76,7 +76,7 @@ def draw_topics(
         largest = np.where(shares.any(axis=1), shares.argmax(axis=1), -1)
         for row, j in zip(chosen, largest, strict=True):
             place, text = describe(domain.name, row)
-            title = [place, f"topic: {names[j]}", _beginning(text)]
+            title = [place, f"topic: {names[j]}", beginning(text)]
             described.append((": ".join(filter(None, title)), names[j], False))
     points = _points(problem, rows, described)
     if points is None:
@@ -163,10 +163,11 @@ def _descriptions(
             label, shown = shown, [names[c] for c in decided[row]] or ["none"]
             parts.append(f"decision: {', '.join(shown)}")
             wrong = known[row] and fit.columns == "classes" and {*shown} != {*label}
-        yield ": ".join(filter(None, ["; ".join(parts), _beginning(text)])), shown[0], bool(wrong)
+        yield ": ".join(filter(None, ["; ".join(parts), beginning(text)])), shown[0], bool(wrong)
 
 
-def _beginning(text: str) -> str:
+def beginning(text: str) -> str:
+    """Return the first MAX_TEXT characters of a text."""
     return text[:MAX_TEXT] + "…" * (len(text) > MAX_TEXT)
 
 

@@ -49,8 +49,8 @@ MAX_SHARES = 12
 MAX_CONFUSION, MAX_LABELS = 12, 20
 #: Topics of a domain that are seen at once; the smaller ones are folded.
 MAX_TOPICS = 12
-#: Characters of a document's beginning, and documents with the least confidence that are shown.
-BEGINNING, LEAST_SURE = 160, 10
+#: Documents with the least confidence that are shown.
+LEAST_SURE = 10
 #: Documents of the sample in a row of the accuracy by confidence, and most rows.
 GROUP, MAX_GROUPS = 10, 5
 WRITTEN_BY = (
@@ -146,16 +146,9 @@ def write_topics(
     documents = [(f"domain {d.name}", f"{len(d.seen):,} documents") for d in problem.domains]
     targets = [domain.name for domain in problem.targets]
     blocks, images = list[Block](), dict[str, str]()
-    shares = {
-        domain: {topic.name: topic.share for topic in topics}
-        for domain, topics in found.topics.items()
-    }
-    both = [*dict.fromkeys(name for of in shares.values() for name in of)]
-    if len(shares) > 1:
-        by_domain = {d: [of.get(name, 0.0) for name in both] for d, of in shares.items()}
-        images["shares.svg"] = topic_shares.draw(both, by_domain)
+    if len(found.topics) > 1:
+        images["shares.svg"], table = _clusters_side_by_side(found)
         picture = Picture("shares.svg", "Share of each cluster in each domain")
-        table = _clusters_side_by_side(found, both)
         blocks.append(Section("Clusters side by side", [picture, table]))
     blocks += [
         Section("Topics by domain", topic_blocks(model, found, targets, describe, "")),
@@ -165,9 +158,11 @@ def write_topics(
     _write(path, "topics", title, blocks, images)
 
 
-def _clusters_side_by_side(found: Topics, names: Sequence[str]) -> Table:
-    """Return a row for each cluster of words: its share and its first words in each domain."""
+def _clusters_side_by_side(found: Topics) -> tuple[str, Table]:
+    """Return the share of each cluster of words in each domain as SVG, and with its first words."""
     of = {d: {topic.name: topic for topic in topics} for d, topics in found.topics.items()}
+    names = [*dict.fromkeys(name for named in of.values() for name in named)]
+    shares = {d: [of[d][name].share if name in of[d] else 0.0 for name in names] for d in of}
     rows = [
         [
             name,
@@ -177,7 +172,8 @@ def _clusters_side_by_side(found: Topics, names: Sequence[str]) -> Table:
         for name in names
     ]
     heads = ["topic", *(f"share in {d}" for d in of), *(f"words in {d}" for d in of)]
-    return Table("Clusters and their shares and first words in each domain", heads, rows)
+    table = Table("Clusters and their shares and first words in each domain", heads, rows)
+    return topic_shares.draw(names, shares), table
 
 
 def write_corpus(
@@ -212,7 +208,7 @@ def write_corpus(
                 topic.name,
                 f"{100 * found.shares[domain.name][row, j]:.0f} %",
                 place,
-                _beginning(text),
+                document_map.beginning(text),
             ]
             for j, topic in enumerate(found.topics)
             for row in topic.typical[domain.name]
@@ -417,13 +413,9 @@ def of_confidence(
     least = []
     for confidence, target, row, decision in sorted(unseen)[:LEAST_SURE]:
         place, text = session.describe_in(target, row)
-        least.append([place, decision, f"{confidence:.2f}", _beginning(text)])
+        least.append([place, decision, f"{confidence:.2f}", document_map.beginning(text)])
     heads = ["document", "decision", head, "text"]
     return [*blocks, _titled(f"The least certain decisions of {model}", heads, least)]
-
-
-def _beginning(text: str) -> str:
-    return text[:BEGINNING] + "…" * (len(text) > BEGINNING)
 
 
 def of_words(compared: Comparison) -> list[Block]:
@@ -506,7 +498,7 @@ def topic_blocks(
             f"diversity {found.diversity(domain):.2f}"
         )
         typical = [
-            [topic.name, place, _beginning(text)]
+            [topic.name, place, document_map.beginning(text)]
             for topic in topics
             for place, text in (describe(domain, number) for number in topic.typical)
         ]

@@ -8,7 +8,7 @@ import pandas as pd
 
 from transferbench.evidence import figures
 from transferbench.evidence.figures import Mark, draw_points
-from transferbench.messages import printable, short_label
+from transferbench.messages import printable, short_label, shorten
 
 #: Topics and domains that are drawn, the first ones; the table has all.
 MAX_TOPICS, MAX_DOMAINS = 40, 8
@@ -39,7 +39,7 @@ def draw(names: Sequence[str], shares: Mapping[str, Sequence[float]]) -> str:
             )
             look = figures.mark(1 + i)
             drawn = draw_points(ax, points, Mark(look.colour, look.marker), markersize=6)
-            drawn.set_label(printable(domain[:MAX_NAME] + "…" * (len(domain) > MAX_NAME)))
+            drawn.set_label(shorten(domain, MAX_NAME))
         ax.set_yticks(range(len(names)), [printable(short_label(name)) for name in names])
         ax.set_ylim(len(names) - 0.5, -0.5)
         ax.set_xlim(left=-0.02 * ax.get_xlim()[1])

@@ -310,7 +310,7 @@ def _of_domain(
     _, of_words, of_classes, _ = expected_counts(X, U, H, V)
     ratio, _ = divide_by_product(X, V, U @ H, entry_rows(X))
     of_documents = (ratio @ U) * (V @ H.T)
-    sums = of_words.sum(axis=0)
+    sums, total = of_words.sum(axis=0), of_words.sum(axis=1)
     largest = of_documents.argmax(axis=1)[of_documents.any(axis=1)]
     nearest = np.bincount(largest, minlength=len(labels)) / max(1, len(largest))
     size = of_documents.sum(axis=1)
@@ -319,7 +319,7 @@ def _of_domain(
     order = [j for j in np.argsort(-sums, kind="stable") if sums[j]]
     topics = []
     for j in order:
-        top, weights = best_words(of_words[:, j], of_words.sum(axis=1), words, relevance)
+        top, weights = best_words(of_words[:, j], total, words, relevance)
         topics.append(
             Topic(
                 domain.name,
