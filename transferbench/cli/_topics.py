@@ -54,15 +54,15 @@ def fit(
 
 def print_numbers(numbers: Sequence[NumberOfTopics], found: CorpusTopics) -> None:
     """Print how good the topics of each number are, and which number is shown."""
-    rows = [["topics", "coherence", "diversity", "stability", "product"]]
+    rows = [["topics", *numbers[0].measures]]
     for n in numbers:
-        values = (n.found.coherence, n.found.diversity, n.stability, n.quality)
-        rows.append([f"{n.k}{' *' * (n.found is found)}", *map(coherence_text, values)])
+        values = map(coherence_text, n.measures.values())
+        rows.append([f"{n.k}{' *' * (n.found is found)}", *values])
     echo_table(rows)
     echo()
     echo_sentences(
-        f"*: shown below, the most topics whose product is at least {100 * NEARLY:.0f} % of the "
-        "largest. This is a rule of thumb: few topics give an overview, many give detail, and "
+        f"*: shown below, the largest number whose product is at least {100 * NEARLY:.0f} % of the "
+        "best. This is a rule of thumb: few topics give an overview, many give detail, and "
         "coherence alone grows with their number. Stability: the share of words that stay the same "
         f"in {REFITS} fits on four fifths of the documents."
     )

@@ -300,11 +300,7 @@ def _topics_of_corpus(
         page.write_corpus(output.html, problem, found, numbers, sentences, describe, options, what)
     if output.as_json:
         rows = [topic.to_dict() for topic in found.topics]
-        compared = [
-            {"k": n.k, "coherence": n.found.coherence, "diversity": n.found.diversity,
-             "stability": n.stability}
-            for n in numbers
-        ]  # fmt: skip
+        compared = [{"k": n.k, **n.measures} for n in numbers]
         quality = {"coherence": found.coherence, "diversity": found.diversity}
         echo_json({"k": len(found.topics), "quality": quality, "numbers": compared, "topics": rows})
     else:

@@ -446,6 +446,16 @@ class NumberOfTopics:
     stability: float
 
     @property
+    def measures(self) -> dict[str, float]:
+        """The coherence, the diversity, the stability, and their product, by name."""
+        return {
+            "coherence": self.found.coherence,
+            "diversity": self.found.diversity,
+            "stability": self.stability,
+            "product": self.quality,
+        }
+
+    @property
     def quality(self) -> float:
         """Coherence × diversity × stability; a coherence below 0, or none, counts as 0."""
         coherence = self.found.coherence

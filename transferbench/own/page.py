@@ -79,8 +79,8 @@ OF_TYPICAL = (
     "with less than half as many different words as the median document are left out."
 )
 OF_NUMBERS = (
-    "The topics are the most ones whose product of coherence, diversity and stability is at least "
-    "nine tenths of the largest. This is a rule of thumb, and other numbers may serve you better. "
+    "Of the numbers whose product of coherence, diversity and stability is at least nine tenths of "
+    "the best, the largest is shown. This is a rule of thumb; other numbers may serve you better. "
     "Coherence alone grows with the number. Stability is the share of words that stay the same in "
     "fits on random four fifths of the documents."
 )
@@ -224,12 +224,10 @@ def write_corpus(
         blocks.append(Section("Map of the documents by topic", [*lines, of_map]))
     if numbers:
         rows = [
-            [f"{n.k}{' (shown)' * (n.found is found)}"]
-            + [coherence_text(v) for v in (n.found.coherence, n.found.diversity, n.stability)]
+            [f"{n.k}{' (shown)' * (n.found is found)}", *map(coherence_text, n.measures.values())]
             for n in numbers
         ]
-        heads = ["topics", "coherence", "diversity", "stability"]
-        table = Table("Compared numbers of topics", heads, rows)
+        table = Table("Compared numbers of topics", ["topics", *numbers[0].measures], rows)
         blocks.append(Section("Number of topics", [OF_NUMBERS, table]))
     blocks.append(Section("What was read", [about(documents, problem, options)]))
     _write(path, "topics", f"{len(found.topics)} topics of {what}", blocks, images)
