@@ -15,7 +15,7 @@ Names: TypeAlias = Sequence[str] | np.ndarray
 Family = Literal["transfer", "clustering", "multilabel"]
 #: Called by a model after each iteration with the iteration (from 1), the number of planned
 #: iterations and the scores of every domain. The caller can follow the accuracy; the model never
-#: receives the truth.
+#: receives the truth. A model that reuses a training (`artefacts`) does not call it.
 Watch = Callable[[int, int, tuple[np.ndarray, ...]], None]
 
 

@@ -7,6 +7,7 @@ import pytest
 from conftest import make_multilabel
 
 import transferbench
+from transferbench import artefacts
 from transferbench.core.losses import Divergence, Squares
 from transferbench.models.multilabel._layers import Documents, LayerPlan, start_M, train
 
@@ -72,3 +73,21 @@ def test_each_pair_of_weights_is_tried_with_its_own_training(monkeypatch):
     everyone = sum(domain.seen.sum() for domain in problem.domains)
     assert len(set(rows[:3])) == 1
     assert rows[0] < rows[3] == everyone
+
+
+def test_runs_that_differ_in_the_decision_share_every_training(monkeypatch):
+    problem, _ = make_multilabel(0)
+    trained = []
+
+    def record(*arguments):
+        trained.append(arguments)
+        return train(*arguments)
+
+    monkeypatch.setattr("transferbench.models.multilabel._layers.train", record)
+    settings = {"p": [6], "q": [6], "pretrain": 2, "seed": 0}
+    with artefacts.use({}):
+        plain = transferbench.fit("himls", problem, alpha=[0.1], **settings)
+        again = transferbench.fit("himls", problem, alpha=[0.1], ensure_one_label=True, **settings)
+    assert len(trained) == 1
+    assert plain.trace == again.trace
+    assert len(plain.trace) == 2

@@ -33,10 +33,10 @@ def run(request, tmp_path):
     built.write(tmp_path / "a.task", *MAKE[model.family](), name="a")
     params = parameters.resolve(models.load(model.name), small_params(model.name), model.name)
 
-    def result(order=1, store=None):
+    def result(order=1, store=None, curve=True):
         return perform(
             tmp_path / "a.task", "a", order, model.name, params, 0,
-            curve=True, store=store, report=lambda iteration, number: None,
+            curve=curve, store=store, report=lambda iteration, number: None,
         )  # fmt: skip
 
     result.model = model
@@ -103,6 +103,8 @@ def test_artefacts_change_no_result(run, tmp_path, monkeypatch):
     (tmp_path / "artefacts").mkdir()
     folder = artefacts.Folder(tmp_path / "artefacts", 2**30)
     for order in (1, 2, 1, 2):
-        plain, reused = run(order), run(order, folder)
+        plain, reused = run(order), run(order, folder, curve=False)
+        assert plain.fit.trace == reused.fit.trace
         for ours, theirs in zip(plain.fit.scores, reused.fit.scores, strict=True):
             assert np.array_equal(ours, theirs)
+        assert run(order, folder).curve == plain.curve

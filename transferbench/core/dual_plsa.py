@@ -7,7 +7,7 @@ W (m, k) is P(w|y); H (k, c) and V (n, c) together state how y, z and d depend o
 
 import numpy as np
 
-from transferbench.core.losses import divide_by_product, entry_rows
+from transferbench.core.losses import divide_by_product, entry_positions
 from transferbench.core.scale import entries
 from transferbench.core.subnormal import flush
 from transferbench.problem import Matrix, Problem
@@ -34,7 +34,7 @@ def expected_counts(
     # `documents`: Counts of (d, z), with the shape of V.
     # Shapes: X (n, m), H (y, z).
     by_class = W @ H  # (m, c)
-    ratio, P = divide_by_product(X, V, by_class, entry_rows(X))
+    ratio, P = divide_by_product(X, V, by_class, entry_positions(X))
     words = ratio.T @ V  # (m, c)
     likelihood = float(np.vdot(entries(X), np.log(np.maximum(P, TINY))))
     of_words, of_documents = flush(W * (words @ H.T)), flush(V * (ratio @ by_class))

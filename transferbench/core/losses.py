@@ -21,7 +21,6 @@ from operator import is_not
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.linalg import multi_dot
 from scipy.special import wrightomega
 
 from transferbench.core.device import is_dense, namespace, on_host, to_host
@@ -31,6 +30,10 @@ from transferbench.problem import Matrix
 
 #: Matrices to multiply, in this order.
 Factors: TypeAlias = list[np.ndarray]
+#: How to multiply them: the number of a factor, or the orders of a left and a right part.
+Order: TypeAlias = "int | tuple[Order, Order]"
+#: Row and column of each stored entry of a sparse matrix; None for a dense one.
+Positions: TypeAlias = tuple[np.ndarray, np.ndarray] | None
 
 CHUNK = 2**16  # entries of rows of P at a time: with those of Q they fit a second-level cache
 GPU_CHUNK = 2**28  # likewise on a GPU, which needs large blocks
@@ -39,27 +42,34 @@ TINY = float(np.finfo(np.float64).tiny)
 
 def chain_product(factors: Factors) -> np.ndarray:
     """Return the product of one or more factors, multiplied in the cheapest order."""
-    if len(factors) == 1:
-        return factors[0]
-    if on_host(factors[0]):
-        return multi_dot(factors)  # type: ignore[no-any-return]
-    sizes = [len(factors[0]), *(F.shape[1] for F in factors)]  # CuPy has no multi_dot
+
+    def product(order: Order) -> np.ndarray:
+        if isinstance(order, int):
+            return factors[order]
+        left, right = map(product, order)
+        joined: np.ndarray = left.dot(right)
+        return joined
+
+    return product(cheapest_order(len(factors[0]), *(F.shape[1] for F in factors)))
+
+
+@cache
+def cheapest_order(*sizes: int) -> Order:
+    """Return the order of the fewest operations for factors i of size (sizes[i], sizes[i + 1])."""
 
     @cache
-    def cheapest(i: int, j: int) -> tuple[int, int]:
-        """Return the operations and the last cut of the product of factors i to j − 1."""
+    def best(i: int, j: int) -> tuple[int, Order]:
+        """Return the operations and the order of the product of factors i to j − 1."""
         if j == i + 1:
             return 0, i
-        return min(
-            (cheapest(i, k)[0] + cheapest(k, j)[0] + sizes[i] * sizes[k] * sizes[j], k)
+        costs = {
+            k: best(i, k)[0] + best(k, j)[0] + sizes[i] * sizes[k] * sizes[j]
             for k in range(i + 1, j)
-        )
+        }
+        cut = min(costs, key=costs.__getitem__)
+        return costs[cut], (best(i, cut)[1], best(cut, j)[1])
 
-    def product(i: int, j: int) -> Any:
-        return factors[i] if j == i + 1 else product(i, k := cheapest(i, j)[1]) @ product(k, j)
-
-    total: np.ndarray = product(0, len(factors))
-    return total
+    return best(0, len(sizes) - 1)[1]
 
 
 def around(factors: Factors, level: int) -> tuple[Factors, Factors]:
@@ -203,10 +213,21 @@ class SquaresTerm(ViewTerm):
 class DivergenceTerm(ViewTerm):
     """The loss Σ X log(X / P Qᵀ) − X + P Qᵀ."""
 
+    @cached_property
+    def positions(self) -> Positions:
+        """Row and column of each entry of X."""
+        return entry_positions(self.X)
+
+    @cached("C")
+    def Q_sums(self) -> np.ndarray:
+        """1ᵀQ (1, q)."""
+        sums: np.ndarray = self.Q.sum(axis=0, keepdims=True)
+        return sums
+
     @cached("R", "M", "C")
     def W(self) -> Matrix:
         """X / (P Qᵀ), sparse if X is."""
-        return divide_by_product(self.X, self.P, self.Q, entry_rows(self.X))[0]
+        return divide_by_product(self.X, self.P, self.Q, self.positions)[0]
 
     @cached("R", "M", "C")
     def WQ(self) -> np.ndarray:
@@ -217,7 +238,7 @@ class DivergenceTerm(ViewTerm):
     def numerator_denominator_P(self, i: int) -> tuple[Factors, Factors]:
         """Return factors of numerator and denominator (n_i, q) for P of task i."""
         ones = namespace(self.Q).ones((len(self.R[i].F), 1), self.Q.dtype)
-        return [self.WQ[self.rows[i]]], [ones, self.Q.sum(axis=0, keepdims=True)]
+        return [self.WQ[self.rows[i]]], [ones, self.Q_sums]
 
     def numerator_denominator_C(self, level: int) -> tuple[np.ndarray, Factors]:
         """Return the numerator for C of a level, and factors of its denominator."""
@@ -246,24 +267,26 @@ def numerator_denominator_M(
     return chain_product([R.T, *num]), chain_product(left)
 
 
-def entry_rows(X: Matrix) -> np.ndarray | None:
-    """Return the row of each stored entry of a CSR X, or column of a CSC X; None if X is dense."""
+def entry_positions(X: Matrix) -> Positions:
+    """Return row and column of each stored entry of a CSR or CSC X; None if X is dense."""
     if is_dense(X):
         return None
     # CuPy repeats by numbers on the host only.
-    rows: np.ndarray = np.repeat(np.arange(len(X.indptr) - 1), np.diff(to_host(X.indptr)))
-    return namespace(X.indptr).asarray(rows)  # type: ignore[no-any-return]
+    major = np.repeat(np.arange(len(X.indptr) - 1), np.diff(to_host(X.indptr)))
+    minor = X.indices.astype(np.intp)  # `take` converts other indices each time
+    outer: np.ndarray = namespace(X.indptr).asarray(major)
+    return (outer, minor) if X.format == "csr" else (minor, outer)
 
 
 def divide_by_product(
-    X: Matrix, P: np.ndarray, Q: np.ndarray, rows: np.ndarray | None
+    X: Matrix, P: np.ndarray, Q: np.ndarray, positions: Positions
 ) -> tuple[Matrix, np.ndarray]:
     """Return X / (P Qᵀ), sparse if X is, and P Qᵀ at the entries of X."""
     # `X`, `P`, `Q`: Matrices (n, d), (n, q) and (d, q).
-    if rows is None or is_dense(X):
+    if positions is None or is_dense(X):
         PQ = P @ Q.T
         return safe_divide(X, PQ), PQ
-    PQ = sampled_product(*((P, Q) if X.format == "csr" else (Q, P)), rows, X.indices)
+    PQ = sampled_product(P, Q, *positions)
     values = safe_divide(X.data, PQ)
     return type(X)((values, X.indices, X.indptr), shape=X.shape), PQ
 

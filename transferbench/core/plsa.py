@@ -16,7 +16,7 @@ import numpy as np
 
 from transferbench.artefacts import artefact
 from transferbench.core.device import is_dense, namespace
-from transferbench.core.losses import divide_by_product, entry_rows
+from transferbench.core.losses import divide_by_product, entry_positions
 from transferbench.core.scale import entries, scale_to_one
 from transferbench.core.subnormal import flush
 from transferbench.problem import Matrix
@@ -38,7 +38,7 @@ def plsa(
     dtype = np.float64 if all(view.dtype == np.float64 for view in views) else np.float32
     counts: list[Any] = [view.astype(dtype) for view in views]
     counts = [N if is_dense(N) else N.tocsc() for N in counts]  # see `core.losses`
-    entry_row_of = [entry_rows(N) for N in counts]
+    positions_of = [entry_positions(N) for N in counts]
     n, d = views[0].shape[0], sum(view.shape[1] for view in views)
     cuts = np.cumsum([view.shape[1] for view in views])[:-1]
     empty = sum(xp.asarray(view.sum(axis=1)).ravel() for view in views) == 0
@@ -49,8 +49,8 @@ def plsa(
     for step in range(max_iter + (tol is not None)):
         parts = xp.split(W, cuts)
         pairs = [  # n / P(w|d), and P(w|d)
-            divide_by_product(N, T, part, entry_row)
-            for N, part, entry_row in zip(counts, parts, entry_row_of, strict=True)
+            divide_by_product(N, T, part, positions)
+            for N, part, positions in zip(counts, parts, positions_of, strict=True)
         ]
         if tol is not None and step:
             trace.append(sum(_likelihood(N, P) for N, (_, P) in zip(counts, pairs, strict=True)))

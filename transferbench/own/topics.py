@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from transferbench.core.dual_plsa import expected_counts
-from transferbench.core.losses import divide_by_product, entry_rows
+from transferbench.core.losses import divide_by_product, entry_positions
 from transferbench.problem import Domain, FeatureClusters, Fit, Problem
 
 if TYPE_CHECKING:
@@ -308,7 +308,7 @@ def _of_domain(
     if (V < 0).any() or not V.any():  # scores of a model with one class for each document
         V = np.eye(V.shape[1])[V.argmax(axis=1)]
     _, of_words, of_classes, _ = expected_counts(X, U, H, V)
-    ratio, _ = divide_by_product(X, V, U @ H, entry_rows(X))
+    ratio, _ = divide_by_product(X, V, U @ H, entry_positions(X))
     of_documents = (ratio @ U) * (V @ H.T)
     sums, total = of_words.sum(axis=0), of_words.sum(axis=1)
     largest = of_documents.argmax(axis=1)[of_documents.any(axis=1)]

@@ -48,7 +48,8 @@ def perform(
     problem, truth = built.read(path, order, name)
     _fit.load(model)
     watch = _Watch(truth, curve, report)
-    with artefacts.use(store) as costs:
+    # A curve needs the scores after each iteration, which a reused training does not have.
+    with artefacts.use(None if curve else store) as costs:
         begin = costs.clock()
         fit = _fit.fit(model, problem, params, seed=seed, watch=watch)
         seconds = costs.clock() - begin

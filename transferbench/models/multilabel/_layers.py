@@ -231,27 +231,40 @@ def fit_stack(
     # `watch`: Called after each sweep of the last phase; None for no call.
     start = plan.start_factors([*map(to_device, documents.X)], 0)
     sweeps = plan.pretrain if len(plan.p) == 1 else plan.finetune
-    trace: list[float] = []
 
     def decided(F: np.ndarray) -> np.ndarray:
         return measures.ensure_one_label(F) if ensure_one_label else F
 
-    def on_sweep(iteration: int, stack: Stack, F: np.ndarray) -> None:
-        trace.append(stack.objective())
-        if not np.isfinite(trace[-1]):
-            raise FloatingPointError(
-                f"objective is {trace[-1]} at iteration {iteration}; try dtype=float64"
-            )
-        if watch:
-            watch(iteration, sweeps, split_rows(problem, decided(F)))
-
+    # Runs that differ only in ensure_one_label share all trainings. Those with one pair also share
+    # theirs with runs that choose it.
     def validation_scores(pair: tuple[float, float], train_mask: np.ndarray) -> np.ndarray:
-        # Runs that differ only in ensure_one_label share it.
         return decided(artefact(train)(documents, train_mask, loss, plan, pair, start))
+
+    @artefact
+    def final_training(
+        documents: Documents,
+        loss: Loss,
+        plan: LayerPlan,
+        pair: tuple[float, float],
+        start: tuple[np.ndarray, list[np.ndarray]],
+    ) -> tuple[np.ndarray, tuple[float, ...]]:
+        """Return the scores of training with all labels, and the objective after each sweep."""
+        trace: list[float] = []
+
+        def on_sweep(iteration: int, stack: Stack, F: np.ndarray) -> None:
+            trace.append(stack.objective())
+            if not np.isfinite(trace[-1]):
+                raise FloatingPointError(
+                    f"objective is {trace[-1]} at iteration {iteration}; try dtype=float64"
+                )
+            if watch:
+                watch(iteration, sweeps, split_rows(problem, decided(F)))
+
+        return train(documents, documents.seen, loss, plan, pair, start, on_sweep), tuple(trace)
 
     Y, seen = documents.Y, documents.seen
     rows = np.random.default_rng(plan.seed).permutation(np.flatnonzero(seen))
     validation = rows[: max(1, round(validation_fraction * len(rows)))]
     best = best_setting(list(product(*weights)), validation_scores, Y, seen, [validation])
-    F = train(documents, seen, loss, plan, best, start, on_sweep)
-    return Fit(split_rows(problem, decided(F)), tuple(trace))
+    F, trace = final_training(documents, loss, plan, best, start)
+    return Fit(split_rows(problem, decided(F)), trace)
