@@ -438,7 +438,7 @@ def compared_deviations(known: Mapping[str, Sequence[Cell]]) -> Section | None:
     # The ratio of the variances is tested by a two-sided F test, with the value of the printed
     # deviation that is nearest to ours among those that are printed so. p is corrected for all
     # tests (Holm). Only cells of at least MIN_REPEATS stated and MIN_REPEATS finished runs count.
-    from scipy.stats import f
+    from scipy.special import fdtr, fdtrc
 
     tests, texts = list[float](), list[list[str]]()
     equal = 0  # cells whose runs all gave the same result, of which F is not defined
@@ -460,7 +460,7 @@ def compared_deviations(known: Mapping[str, Sequence[Cell]]) -> Section | None:
             half = 0.5 / 10**digits
             theirs = min(max(cell.std, cell.published_std - half), cell.published_std + half)
             ratio, freedom = (cell.std / theirs) ** 2, (cell.runs - 1, repeats.number - 1)
-            tests.append(2 * min(f.sf(ratio, *freedom), f.cdf(ratio, *freedom)))
+            tests.append(2 * float(min(fdtrc(*freedom, ratio), fdtr(*freedom, ratio))))
             times = f"{cell.std / cell.published_std:.2g}" if cell.published_std else "∞"
             stds = f"{cell.published_std:.{digits}f}", f"{cell.std:.{digits}f}"
             numbers = [stds[0], f"{repeats.number}", stds[1], f"{cell.runs}", times]
