@@ -4,6 +4,8 @@
 makes the cells of these lines. Every page is made of the cells.
 """
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,9 +14,7 @@ from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any, Literal, NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from transferbench import models, stats
 from transferbench.errors import UserError, unknown
@@ -25,6 +25,9 @@ from transferbench.measures import COSTS, LOWER_IS_BETTER, MEASURES
 from transferbench.runs import policy, store
 from transferbench.runs.record import Identity, Record, Run
 from transferbench.stats import ADDED_DOCUMENTS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Records = Mapping[Identity, Record]
 #: Fields of a record that `transferbench.results` shows.
@@ -397,11 +400,15 @@ def standard_error(by_seed: Mapping[int | None, float], deviation: float) -> flo
 
 def to_frame(cells: Sequence[Cell]) -> pd.DataFrame:
     """Return the cells as a table: a line for each cell, with its fields as columns."""
+    import pandas as pd
+
     return pd.DataFrame([vars(cell) for cell in cells], columns=[f.name for f in fields(Cell)])
 
 
 def to_observations_frame(experiment: Experiment, observed: Sequence[Observation]) -> pd.DataFrame:
     """Return observations as a table; see `transferbench.results` for the columns."""
+    import pandas as pd
+
     lines = []
     for observation in observed:
         record = observation.record
