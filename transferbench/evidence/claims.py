@@ -217,7 +217,7 @@ def judge(
 
     @cache
     def named(name: str) -> tuple[Experiment, Sequence[Cell]]:
-        file = experiments.load(name, read and read.results)
+        file = experiments.load(name, read.results if read else None)
         if read and (read.results / name / store.NAME).is_file():
             return file, read.cells(file)
         return file, summarise(file, observations(file, {}))

@@ -334,7 +334,7 @@ def _shared(
 
 def _cell(
     experiment: Experiment,
-    known: Mapping[str, Any],
+    known: dict[str, Any],
     x: float | None,
     points: Sequence[Observation],
 ) -> Cell:

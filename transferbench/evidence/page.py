@@ -99,7 +99,7 @@ class Table:
         return [False, *(all(map(_is_number, cells)) for _, *cells in columns[1:])]
 
     @property
-    def ours(self) -> "Table":
+    def ours(self) -> Table:
         """The table without published values and verdicts."""
         rows, foot = (
             [
@@ -135,7 +135,7 @@ class Section:
     """A part of a page."""
 
     title: str
-    blocks: Sequence["Block"]
+    blocks: Sequence[Block]
     #: `outcome`, `origin`: Outcome and origin of the claim that it is about.
     outcome: str = ""
     origin: str = ""
