@@ -18,6 +18,7 @@ import ast
 import hashlib
 import re
 import threading
+from collections import deque
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
@@ -39,6 +40,10 @@ NOT_FINGERPRINTED = {
     *("artefacts", "data.fetch", "errors", "files", "messages", "plugins", "settings"),
     *("models.__init__", "models._registry"),
 }
+#: Parts of code that may have a docstring.
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+#: Fields of a statement that have statements, or parts with statements, in them.
+BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
 #: Held while code is parsed: `ast.parse` is not thread-safe in Python 3.11.
 _PARSING = threading.Lock()
 
@@ -155,10 +160,6 @@ def _read(path: Path) -> tuple[str, list[Path]]:
         tree = parse(content.decode() if path.suffix == ".py" else "?")
     except (SyntaxError, ValueError):
         return hashlib.sha256(content).hexdigest(), []
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    for node in ast.walk(tree):
-        if isinstance(node, documented) and ast.get_docstring(node, clean=False):
-            node.body = node.body[1:]
     return _text(tree), [file for name in imports(tree) if (file := _file(name))]
 
 
@@ -172,25 +173,35 @@ def _text(node: Any) -> str:
     """Return a syntax tree as text that is the same for every version of Python."""
     # `ast.dump` prints fields that some versions lack, and 3.12 puts empty constants into
     # f-strings.
-    if isinstance(node, ast.JoinedStr):
-        parts = [part for part in node.values if getattr(part, "value", None) != ""]
-        node = ast.JoinedStr(values=parts)
-    if isinstance(node, ast.AST):
-        fields = [(n, value) for n, value in ast.iter_fields(node) if value not in (None, [])]
-        return f"{type(node).__name__}({','.join(f'{n}={_text(value)}' for n, value in fields)})"
     if isinstance(node, list):
         return f"[{','.join(map(_text, node))}]"
-    return repr(node)
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    texts = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if name == "values" and isinstance(node, ast.JoinedStr):
+            value = [part for part in node.values if getattr(part, "value", None) != ""]
+        elif name == "body" and isinstance(node, DOCUMENTED) and ast.get_docstring(node, False):
+            value = node.body[1:]
+        if value is not None and value != []:
+            texts.append(f"{name}={_text(value)}")
+    return f"{type(node).__name__}({','.join(texts)})"
 
 
 def imports(tree: ast.AST) -> list[str]:
     """Return the names under `transferbench` that a module imports, at any level of its code."""
-    names: list[str] = []
-    for node in ast.walk(tree):
+    names, waiting = list[str](), deque([tree])
+    while waiting:
+        node = waiting.popleft()
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for block in filter(
+            node._fields.__contains__, BLOCKS
+        ):  # no expression has a statement in it
+            waiting += getattr(node, block)
     return [name for name in names if name.split(".")[0] == PACKAGE.name]
 
 

@@ -37,6 +37,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -53,6 +54,10 @@ ADDED_DOCUMENTS = 2
 ROUNDING = 1e-9
 #: Number of changes of signs: all for up to 16 units, random ones for more.
 MAX_FLIPS = 2**16
+#: Largest number of values of which all changes of signs are tried.
+MAX_EXACT = 16
+#: Means that differ by less, beside the observed one, are equal but for rounding: as SciPy has it.
+TIED = 100 * float(np.finfo(float).eps)
 #: Columns of `differences` in place of a seed: for methods without seeds, and for a mean over rows
 #: that have no seed in common.
 NO_SEED, NO_COMMON_SEED = "no seed", "no common seed"
@@ -119,14 +124,16 @@ class PairedTest:
         return 1.0 if math.isnan(p) else min(2 * p, 1.0)
 
 
-def seeds_error(differences: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+def seeds_error(differences: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Return the standard error of each row's mean over its seeds, and their number."""
     # The error is 0 if several seeds are equal, and NaN if there is only one. If neither method
     # takes a seed, it is 0 and the number is infinite.
-    has_seeds = differences.drop(columns=NO_SEED, errors="ignore").notna().any(axis=1)
-    n = differences.count(axis=1).astype(float).where(has_seeds, np.inf)
-    equal = differences.max(axis=1) - differences.min(axis=1) <= ROUNDING
-    return differences.sem(axis=1).mask(equal & (n > 1), 0.0), n
+    known = differences.notna().to_numpy()
+    has_seeds = known[:, differences.columns != NO_SEED].any(axis=1)
+    n = np.where(has_seeds, known.sum(axis=1), np.inf)
+    spread = (differences.max(axis=1) - differences.min(axis=1)).to_numpy()
+    equal = (spread <= ROUNDING) & (n > 1)
+    return np.where(equal, 0.0, differences.sem(axis=1).to_numpy()), n
 
 
 def paired_tests(differences: pd.DataFrame, rows: pd.DataFrame, matters: float) -> pd.DataFrame:
@@ -134,20 +141,23 @@ def paired_tests(differences: pd.DataFrame, rows: pd.DataFrame, matters: float) 
     # `matters`: The smallest difference that matters.
     # Returns: `rows` with these columns added: the mean difference; n, the number of differences;
     # for_p and against_p; and `undecided`, the reason why the test can decide nothing, or "".
-    mean, n = differences.mean(axis=1), differences.count(axis=1)
+    mean, n = differences.mean(axis=1).to_numpy(), differences.count(axis=1).to_numpy()
     of_seeds, seeds = seeds_error(differences)
-    of_seeds = of_seeds.mask(of_seeds > 0, np.hypot(of_seeds, rows["least_error"]))
-    tests = rows.assign(mean=mean, n=n)
+    error, least_error = rows["error"].to_numpy(), rows["least_error"].to_numpy()
+    of_seeds = np.where(of_seeds > 0, np.hypot(of_seeds, least_error), of_seeds)
+    p = {}
     for side, sign in SIDES.items():
-        p = one_sided_p(sign * mean, of_seeds, seeds, rows["error"])
-        tests[f"{side}_p"] = rows[f"exact_{side}"].where(rows[f"exact_{side}"].notna(), p)
-    unknown, small = tests["for_p"].isna(), mean.abs() < matters
+        exact = rows[f"exact_{side}"].to_numpy()
+        by_errors = one_sided_p(sign * mean, of_seeds, seeds, error)
+        p[f"{side}_p"] = np.where(np.isnan(exact), by_errors, exact)
+    identical, unknown = rows["identical"].to_numpy(bool), np.isnan(p["for_p"])
+    small = np.abs(mean) < matters
     few = (of_seeds == 0) & np.isfinite(seeds) & (np.exp2(-seeds) > ALPHA)
     reasons = [IDENTICAL, SMALL, ONE_RUN, EQUAL, FEW]
-    conditions = [rows["identical"], small, unknown & (n == 1), unknown, few]
-    tests["undecided"] = np.select(conditions, reasons, "")
-    nothing = rows["identical"] | small | unknown
-    return tests.assign(**{f"{side}_p": tests[f"{side}_p"].mask(nothing, 1.0) for side in SIDES})
+    conditions = [identical, small, unknown & (n == 1), unknown, few]
+    nothing = identical | small | unknown
+    tested = {name: np.where(nothing, 1.0, of_side) for name, of_side in p.items()}
+    return rows.assign(mean=mean, n=n, **tested, undecided=np.select(conditions, reasons, ""))
 
 
 def average(
@@ -216,13 +226,12 @@ def _over_rows(tests: pd.DataFrame, extent: Extent, side: str) -> pd.Series:
 
 def _over_units(tests: pd.DataFrame, extent: Extent, matters: float, side: str) -> pd.Series:
     """Return for each comparison the p that the mean of the units, or most units, are ahead."""
-    from scipy.stats import binomtest
 
     def p(means: pd.Series) -> float:
         if extent == "average":
             return sign_flip_p(means.to_numpy()) if means.mean() >= matters else 1.0
         n_ahead = int(((means >= matters) & (means > 0)).sum())
-        return float(binomtest(n_ahead, len(means), alternative="greater").pvalue)
+        return binomial_p(n_ahead, len(means), 0.5)[0]
 
     means = SIDES[side] * tests["mean"].mask(tests["identical"], 0.0)
     return means.groupby(level="comparison", sort=False).agg(p)
@@ -260,12 +269,12 @@ def difference_margin(error: Any, dof: Any, other_error: Any, other_dof: Any) ->
     # B. L. Welch, Biometrika 34 (1947).
     from scipy.special import stdtrit
 
-    all_four = (np.asarray(number, float) for number in (error, other_error, dof, other_dof))
-    errors, dofs = np.split(np.stack(np.broadcast_arrays(*all_four)), 2)
-    variance = (errors**2).sum(axis=0)
+    square, other = np.square(error), np.square(other_error)
+    variance = square + other
     with np.errstate(divide="ignore", invalid="ignore"):
-        parts = np.where(errors == 0, 0.0, errors**4 / dofs)
-        quantile = stdtrit(variance**2 / parts.sum(axis=0), 1 - ALPHA)
+        of_one = np.where(square == 0, 0.0, square**2 / dof)
+        of_other = np.where(other == 0, 0.0, other**2 / other_dof)
+        quantile = stdtrit(variance**2 / (of_one + of_other), 1 - ALPHA)
     margin = np.where(variance == 0, 0.0, quantile * np.sqrt(variance))
     return float(margin) if margin.ndim == 0 else margin
 
@@ -284,12 +293,10 @@ def is_equivalent(difference: Any, margin: Any, tolerance: Any) -> Any:
 
 def binomial_p(right: int, n: int, p: float) -> tuple[float, float]:
     """Return the exact p that more than a share p of documents is right, and that less is."""
-    from scipy.stats import binomtest
+    from scipy.special import betainc, betaincc
 
-    return (
-        float(binomtest(right, n, p, alternative="greater").pvalue),
-        float(binomtest(right, n, p, alternative="less").pvalue),
-    )
+    more = float(betainc(right, n - right + 1, p)) if right > 0 else 1.0
+    return more, float(betaincc(right + 1, n - right, p)) if right < n else 1.0
 
 
 def mcnemar_p(differences: np.ndarray) -> tuple[float, float]:
@@ -307,10 +314,15 @@ def sign_flip_p(values: np.ndarray) -> float:
     # `MAX_FLIPS` changes at random; p is then (count + 1) / (N + 1), where count is the number of
     # drawn means that are at least the observed one.
     # Shapes: values (n,).
+    n = len(values)
+    if n == 1:  # a mean of 0 tells nothing
+        return 0.5 if values[0] > 0 else 1.0
+    if n <= MAX_EXACT:
+        signs = 1 - 2 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
+        means = (signs * values).mean(axis=1)
+        return float((means >= means[0] - abs(means[0]) * TIED).mean())
     from scipy.stats import permutation_test
 
-    if len(values) == 1:  # which SciPy refuses
-        return 0.5 if values[0] > 0 else 1.0
     test = permutation_test(
         (values,), np.mean, permutation_type="samples", n_resamples=MAX_FLIPS,
         alternative="greater", rng=0,
@@ -333,19 +345,29 @@ def accuracy_interval(right: float, m: int, rest: int) -> tuple[float, float]:
     # and m' = .6 m, because the folds of a sample are not independent. The interval is wider if few
     # documents are left.
     # `right`: Number of documents of the sample that are right, less the optimism of the choice.
-    from scipy.stats import beta, betabinom
+    from scipy.special import betaincinv, betaln
 
     a, b = right / VARIANCE + 0.5, (m - right) / VARIANCE + 0.5
     ends = np.array([0.025, 0.975])
     if rest > MANY_REST:  # it is nearly the limit for infinitely many
-        low, high = beta.ppf(ends, a, b)
+        low, high = betaincinv(a, b, ends)
     else:
-        low, high = betabinom.ppf(ends, max(rest, 1), a, b) / max(rest, 1)
+        n = max(rest, 1)
+        k = np.arange(n + 1)
+        choices = -np.log(n + 1) - betaln(n - k + 1, k + 1)
+        p = np.exp(choices + betaln(k + a, n - k + b) - betaln(a, b))
+        low, high = np.searchsorted(p.cumsum(), ends) / n
     return float(low), float(high)
 
 
 #: Samples of corpora for an interval.
 DRAWS = 10_000
+
+
+@lru_cache(maxsize=8)
+def _drawn(n: int) -> np.ndarray:
+    """Return the numbers of the corpora in each sample of as many, (DRAWS, n)."""
+    return np.random.default_rng(0).choice(n, (DRAWS, n))
 
 
 def bootstrap_interval(by_corpus: pd.Series) -> pd.Series:
@@ -359,5 +381,5 @@ def bootstrap_interval(by_corpus: pd.Series) -> pd.Series:
     values = by_corpus.dropna().to_numpy()
     if len(values) < 3:
         return pd.Series({"low": math.nan, "high": math.nan})
-    means = np.random.default_rng(0).choice(values, (DRAWS, len(values))).mean(axis=1)
+    means = values[_drawn(len(values))].mean(axis=1)
     return pd.Series(np.percentile(means, [2.5, 97.5]), ["low", "high"])

@@ -132,6 +132,8 @@ def _plain(event: Any, events: Iterator[Any], keys: Keys, lines: LineMap) -> Any
 def _scalar(event: Any) -> Any:
     """Return the value of a scalar; 1:5 and 010 are texts (in YAML 1.1, the numbers 65 and 8)."""
     tag = _RESOLVER.resolve(yaml.ScalarNode, event.value, event.implicit)  # type: ignore[no-untyped-call]
+    if tag.endswith(":str"):
+        return event.value
     if tag.endswith((":int", ":float")):
         if "_" in event.value:  # in YAML 1.1, 1_0 is 10
             remedy = "write a number without _, or a text in quotes"

@@ -14,6 +14,7 @@ from transferbench import experiments
 from transferbench.errors import UserError
 from transferbench.evidence.frame import (
     Cell,
+    deviation,
     observations,
     standard_error,
     summarise,
@@ -92,7 +93,7 @@ def test_equal_seeds_decide_and_an_error_of_print_does_not():
     """A spread of 0 widens no interval: only the published value's own error does."""
     cell = Cell(
         row="r", column="c", metric="f1", mean=80.0, published=81.0, tolerance=0.5,
-        error=standard_error({0: 80.0, 1: 80.0}), runs=2, planned=2,
+        error=standard_error({0: 80.0, 1: 80.0}, deviation([80.0, 80.0])), runs=2, planned=2,
     )  # fmt: skip
     assert (cell.se, cell.verdict) == (0, "worse")
     noisy = replace(cell, published_error=1.0)

@@ -98,9 +98,7 @@ def test_names_of_lines_keep_their_order_and_a_distance(ends, gap):
 def drawn(*points: tuple[float, float, str], **style) -> str:
     """Return the picture of some points, each with a title."""
     with figures.style("some"):
-        import matplotlib.pyplot as plt
-
-        drawing, ax = plt.subplots()
+        drawing, ((ax,),) = figures.subplots(1, 1, (6.4, 4.8))
         frame = pd.DataFrame(points, columns=["x", "y", "title"])
         figures.draw_points(ax, frame, figures.Mark("#0b62a8"), **style)
         return figures.to_svg(drawing)

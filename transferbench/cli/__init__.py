@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from transferbench import __version__, plugins, settings
+from transferbench import __version__
 from transferbench.cli._terminal import DEBUG, echo, show_warnings
 from transferbench.errors import Failure, SeveralErrors, UserError, unknown
 from transferbench.messages import reason
@@ -67,6 +67,8 @@ class Commands(click.Group):
         if name in (listed := self.list_commands(ctx)):
             command: click.Command = importlib.import_module(f"{__name__}.{name}").command
             return command
+        from transferbench import plugins
+
         others = {point.name: point for point in plugins.points().select(group=GROUP)}
         if name not in others:
             raise unknown("command", name, [*listed, *others], "See `transferbench --help`.")
@@ -115,6 +117,8 @@ def main(
     transferbench reproduce gtl-table3            rebuild a published table, and compare
     transferbench list                            list models, tasks and experiments
     """
+    from transferbench import settings
+
     ctx.with_resource(warnings.catch_warnings())
     show_warnings()
     ctx.obj = settings.load().replace(

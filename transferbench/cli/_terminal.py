@@ -1,6 +1,5 @@
 """Terminal output of the commands: data, messages and warnings."""
 
-import json
 import textwrap
 import warnings
 from collections.abc import Callable, Sequence
@@ -52,6 +51,8 @@ def say(message: Any, *, err: bool = False) -> None:
 
 def echo_json(value: Any, indent: int | None = 2) -> None:
     """Print a value as JSON; NaN becomes null, other types become text."""
+    import json
+
     value = json.loads(json.dumps(value, default=str), parse_constant=lambda name: None)
     echo(json.dumps(value, ensure_ascii=False, indent=indent))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from functools import cache
 from pathlib import Path
 
 import click
@@ -48,7 +49,7 @@ def command(
     from transferbench import experiments
     from transferbench.errors import SeveralErrors, UserError
     from transferbench.evidence import pages
-    from transferbench.evidence.frame import no_runs
+    from transferbench.evidence.frame import ReadCells, no_runs
     from transferbench.runs import policy, store
 
     if shown and form != "latex":
@@ -72,6 +73,7 @@ def command(
         raise no_runs(settings.results)
     use = pages.changed_files if check else pages.write_files
     known: dict[str, pages.Evidence] = {}
+    of_folder = cache(ReadCells)
     changed: list[Path] = []
     outdated = 0
     errors: list[UserError] = []
@@ -91,13 +93,13 @@ def command(
                 continue
             file = experiments.load(name, each.results)
             folder = each.results / file.name
-            records = store.read(folder / store.NAME)
-            evidence = pages.Evidence.from_records(file, records, each.results)
+            read = of_folder(each.results)
+            evidence = pages.Evidence.from_cells(file, read.cells(file), read)
             if each.results == settings.results:
                 known[name] = evidence
             # Pictures are not compared: their bytes change with the version of the drawing library.
             report(use(folder, evidence.texts()) if check else evidence.write(folder))
-            now = policy.outdated(file.added_runs, records, settings)
+            now = policy.outdated(file.added_runs, read.records(file.name), settings)
             words = shlex.join([name, *file.arguments[1:]])
             for sentence in [*evidence.outdated, *now]:
                 remedy = f"`transferbench reproduce {words}` makes them again"

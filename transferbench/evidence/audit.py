@@ -24,7 +24,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from transferbench import datasets, experiments, models
+from transferbench import datasets, experiments, models, strict_yaml
 from transferbench.evidence import grim
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.grim import Number, allows, p_of_fits, shares
@@ -322,7 +322,11 @@ def printed(experiment: Experiment) -> PrintedTable:
 def audits(names: Iterable[str] = ()) -> dict[str, Audit]:
     """Return the findings about tables by name; without names, about all published tables."""
     published = [*chain(*experiments.papers().values())]
-    tables = {name: printed(experiments.load(name)) for name in dict.fromkeys([*names, *published])}
+    tables = {name: printed(experiments.load(name)) for name in dict.fromkeys(names or published)}
+    if names:  # of others only those are compared that may have an equal column, see `_equal`
+        rows = {cell.row for table in tables.values() for cell in table.cells}
+        published = [name for name in published if name in tables or _prints(name, rows)]
+        tables |= {n: printed(experiments.load(n)) for n in published if n not in tables}
     return {
         name: audit(
             tables[name],
@@ -334,6 +338,12 @@ def audits(names: Iterable[str] = ()) -> dict[str, Audit]:
         )
         for name in names or published
     }  # fmt: skip
+
+
+def _prints(name: str, rows: set[str]) -> bool:
+    """Return True if a table prints at least MIN_ROWS of some rows; its file is not validated."""
+    data = experiments.extended(strict_yaml.load(experiments.path(name))[0])
+    return len(rows & data.get("published", {}).keys()) >= MIN_ROWS
 
 
 def findings_table(name: str, findings: Iterable[Finding]) -> Table:
@@ -428,7 +438,7 @@ def compared_deviations(known: Mapping[str, Sequence[Cell]]) -> Section | None:
     # The ratio of the variances is tested by a two-sided F test, with the value of the printed
     # deviation that is nearest to ours among those that are printed so. p is corrected for all
     # tests (Holm). Only cells of at least MIN_REPEATS stated and MIN_REPEATS finished runs count.
-    from scipy.stats import f
+    from scipy.special import fdtr, fdtrc
 
     tests, texts = list[float](), list[list[str]]()
     equal = 0  # cells whose runs all gave the same result, of which F is not defined
@@ -450,7 +460,7 @@ def compared_deviations(known: Mapping[str, Sequence[Cell]]) -> Section | None:
             half = 0.5 / 10**digits
             theirs = min(max(cell.std, cell.published_std - half), cell.published_std + half)
             ratio, freedom = (cell.std / theirs) ** 2, (cell.runs - 1, repeats.number - 1)
-            tests.append(2 * min(f.sf(ratio, *freedom), f.cdf(ratio, *freedom)))
+            tests.append(2 * float(min(fdtrc(*freedom, ratio), fdtr(*freedom, ratio))))
             times = f"{cell.std / cell.published_std:.2g}" if cell.published_std else "∞"
             stds = f"{cell.published_std:.{digits}f}", f"{cell.std:.{digits}f}"
             numbers = [stds[0], f"{repeats.number}", stds[1], f"{cell.runs}", times]

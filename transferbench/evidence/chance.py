@@ -7,8 +7,9 @@ number stays where it is printed, give what chance alone yields.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -50,18 +51,11 @@ class Chance:
     @classmethod
     def from_rows(cls, label: str, rows: Sequence[Sequence[Place]]) -> Self:
         """Return the numbers for the rows of one paper, whose label is the seed."""
-        random = np.random.default_rng(list(label.encode()))
-
-        def permutations(n: int, orders: int = ORDERS) -> np.ndarray:
-            return random.permuted(np.tile(np.arange(n), (orders, 1)), axis=1)
-
-        def derangements(n: int) -> np.ndarray:
-            drawn = permutations(n, DRAWN * ORDERS)
-            moved: np.ndarray = drawn[(drawn != np.arange(n)).all(axis=1) | (n == 1)]
-            return moved[:ORDERS]
-
-        observed = int(_numbers(rows, lambda n: np.arange(n)[None])[0])
-        return cls(observed, _numbers(rows, permutations), _numbers(rows, derangements))
+        permuted, deranged = _orders(label, tuple(map(len, rows)))
+        in_print = [np.arange(len(row))[:, None] for row in rows]
+        same = [[_same_as(place, row) for place in row] for row in rows]
+        observed = int(_numbers(rows, same, in_print)[0])
+        return cls(observed, _numbers(rows, same, permuted), _numbers(rows, same, deranged))
 
     def __add__(self, other: Chance) -> Chance:
         """Return the sum, for two papers whose orders are independent."""
@@ -88,8 +82,36 @@ class Chance:
         return f"({self.mean:.0f}, p {f'{self.p:.{decimals}f}'.removeprefix('0')})"
 
 
-def _numbers(rows: Sequence[Sequence[Place]], orders: Callable[[int], np.ndarray]) -> np.ndarray:
+@lru_cache(maxsize=16)
+def _orders(label: str, sizes: tuple[int, ...]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return permutations of rows of these sizes, each (n, ORDERS), and derangements."""
+    # They are the same for each way to compare the numbers of a paper.
+    random = np.random.default_rng(list(label.encode()))
+
+    def permutations(n: int, orders: int = ORDERS) -> np.ndarray:
+        return random.permuted(np.tile(np.arange(n), (orders, 1)), axis=1)
+
+    def derangements(n: int) -> np.ndarray:
+        drawn = permutations(n, DRAWN * ORDERS)
+        moved: np.ndarray = drawn[(drawn != np.arange(n)).all(axis=1) | (n == 1)]
+        return moved[:ORDERS]
+
+    small = np.uint8 if max(sizes, default=0) < 256 else np.intp
+    permuted, deranged = (
+        [np.ascontiguousarray(orders(n).T, small) for n in sizes]
+        for orders in (permutations, derangements)
+    )
+    return permuted, deranged
+
+
+def _numbers(
+    rows: Sequence[Sequence[Place]],
+    same: Sequence[Sequence[Mapping[str, np.ndarray]]],
+    drawn: Sequence[np.ndarray],
+) -> np.ndarray:
     """Return the number of cells that are the same for each order."""
+    # `same`: See `_same_as`, of each place of each row.
+    # `drawn`: Orders of each row, (n, orders).
     # In each order, every column has the reading with the most such cells among those that it is
     # chosen on; of equal ones the first.
     labels: dict[str, dict[str, int]] = {}
@@ -99,15 +121,14 @@ def _numbers(rows: Sequence[Sequence[Place]], orders: Callable[[int], np.ndarray
             known = labels.setdefault(place.column, {})
             for label in place.values:
                 known.setdefault(label, len(known))
-    drawn = [orders(len(row)) for row in rows]
-    n = len(drawn[0]) if drawn else ORDERS
+    n = drawn[0].shape[1] if drawn else ORDERS
     counted = {column: np.zeros((len(of), n), int) for column, of in labels.items()}
     scores = {column: np.zeros((len(of), n), int) for column, of in labels.items()}
-    for row, order in zip(rows, drawn, strict=True):
-        for i, place in enumerate(row):
-            first = next(iter(place.values.values()))
+    for row, of_row, order in zip(rows, same, drawn, strict=True):
+        for i, (place, by_label) in enumerate(zip(row, of_row, strict=True)):
+            first = next(iter(by_label.values()))
             for label, k in labels[place.column].items():
-                hits = _same_as(place.values.get(label, first), row)[order[:, i]]
+                hits = by_label.get(label, first)[order[i]]
                 counted[place.column][k] += hits
                 if place.chosen_on or place.column not in chosen_on:
                     scores[place.column][k] += hits
@@ -118,12 +139,14 @@ def _numbers(rows: Sequence[Sequence[Place]], orders: Callable[[int], np.ndarray
     return total
 
 
-def _same_as(cell: Cell, row: Sequence[Place]) -> np.ndarray:
-    """Return which printed numbers of a row a cell of ours would be the same as."""
-    if cell.reason:
-        return np.zeros(len(row), bool)
+def _same_as(place: Place, row: Sequence[Place]) -> dict[str, np.ndarray]:
+    """Return which printed numbers of a row each of our cells would be the same as, by label."""
     values, errors, dofs = np.array(
         [(p.printed.published, p.printed.published_error, p.printed.published_dof) for p in row]
     ).T
-    margins = stats.difference_margin(cell.error, cell.runs - 1, errors, dofs)
-    return np.asarray(stats.is_equivalent(cell.mean - values, margins, cell.tolerance))
+    same = {}
+    for label, cell in place.values.items():
+        margins = stats.difference_margin(cell.error, cell.runs - 1, errors, dofs)
+        is_same = stats.is_equivalent(cell.mean - values, margins, cell.tolerance)
+        same[label] = np.asarray(is_same) & (not cell.reason)
+    return same

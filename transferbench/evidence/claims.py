@@ -24,7 +24,13 @@ import numpy as np
 import pandas as pd
 
 from transferbench import experiments, stats
-from transferbench.evidence.frame import Cell, identical_columns, observations, summarise
+from transferbench.evidence.frame import (
+    Cell,
+    ReadCells,
+    identical_columns,
+    observations,
+    summarise,
+)
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import Better, Claim, Higher, Span, Stable
 from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
@@ -202,17 +208,19 @@ class ScaledRow:
 
 
 def judge(
-    experiment: Experiment, cells: Sequence[Cell], results: Path | None = None
+    experiment: Experiment, cells: Sequence[Cell], others: ReadCells | Path | None = None
 ) -> list[ClaimResult]:
     """Judge every claim of an experiment by its cells."""
-    # `results`: Folder with the runs of the other experiments that claims name. Without the folder,
-    # or without runs in it, these experiments count as not run.
+    # `others`: The other experiments that claims name, or the folder of their runs. Without runs,
+    # they count as not run.
+    read = ReadCells(others) if isinstance(others, Path) else others
 
     @cache
     def named(name: str) -> tuple[Experiment, Sequence[Cell]]:
-        file, path = experiments.load(name, results), results and results / name / store.NAME
-        records = store.read(path) if path and path.is_file() else {}
-        return file, summarise(file, observations(file, records))
+        file = experiments.load(name, read.results if read else None)
+        if read and (read.results / name / store.NAME).is_file():
+            return file, read.cells(file)
+        return file, summarise(file, observations(file, {}))
 
     judged = []
     for claim in experiment.spec.claims:

@@ -121,12 +121,9 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:
     levels = published_levels(experiment)
     direct = across == 1 and len(spec.columns) > 1
     with style(experiment.name):
-        import matplotlib.pyplot as plt
-
         size = (max(2.7 * across, 6.2), (3.4 if across == 1 else 2.3) * down + 0.7)
-        drawing, axes = plt.subplots(
-            down, across, figsize=size, squeeze=False, layout="constrained",
-            sharey=shares_scale(figure),
+        drawing, axes = subplots(
+            down, across, size, sharey=shares_scale(figure)
         )  # fmt: skip
         for i, (ax, row) in enumerate(zip(axes.flat, rows, strict=False)):
             panel = points[points["row"] == row] if row else points
@@ -274,9 +271,6 @@ def style(name: str) -> Iterator[None]:
     """Set the style of pictures in a block."""
     import matplotlib
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
     inked = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
     settings: dict[Any, Any] = dict.fromkeys(inked, INK) | {
         "svg.hashsalt": name,
@@ -294,25 +288,41 @@ def style(name: str) -> Iterator[None]:
         "legend.frameon": False,
     }
     # The browser has the glyphs that Matplotlib lacks.
-    with plt.rc_context(settings), warnings.catch_warnings():
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")
         yield
 
 
+def subplots(
+    down: int, across: int, size: tuple[float, float], **options: Any
+) -> tuple[Drawing, np.ndarray]:
+    """Return a drawing of this size in inches, and its panels, (down, across)."""
+    # Without pyplot, which would keep each drawing, and takes longer to import.
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    drawing = Figure(figsize=size, layout="constrained")
+    FigureCanvasSVG(drawing)
+    return drawing, drawing.subplots(down, across, squeeze=False, **options)
+
+
 def save(drawing: Drawing, path: Path) -> Path:
-    """Write a picture as SVG with colours for light and dark pages, and close it."""
+    """Write a picture as SVG with colours for light and dark pages."""
     # The same drawing gives the same bytes.
     write_text(path, to_svg(drawing))
     return path
 
 
 def to_svg(drawing: Drawing) -> str:
-    """Return a picture as an SVG text with titles, and colours for both schemes, and close it."""
-    import matplotlib.pyplot as plt
-
+    """Return a picture as an SVG text with titles, and colours for both schemes."""
+    # `savefig` would draw all of it once only to place the panels.
+    layout = drawing.get_layout_engine()
+    if layout:
+        drawing.set_dpi(72)
+        layout.execute(drawing)
+        drawing.set_layout_engine(None)
     text = StringIO()
     drawing.savefig(text, format="svg", metadata={"Date": None})
-    plt.close(drawing)
     parts = rf"""<g id=("{_TITLES}[^"]*"|'{_TITLES}[^']*')>(.*?)</g>"""
     svg = re.sub(parts, _with_titles, text.getvalue(), flags=re.DOTALL)
     rules = f"@media screen and (prefers-color-scheme:dark){{\n{dark_rules('', svg)}}}\n</style>"

@@ -4,16 +4,17 @@
 makes the cells of these lines. Every page is made of the cells.
 """
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any, Literal, NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from transferbench import models, stats
 from transferbench.errors import UserError, unknown
@@ -24,6 +25,9 @@ from transferbench.measures import COSTS, LOWER_IS_BETTER, MEASURES
 from transferbench.runs import policy, store
 from transferbench.runs.record import Identity, Record, Run
 from transferbench.stats import ADDED_DOCUMENTS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Records = Mapping[Identity, Record]
 #: Fields of a record that `transferbench.results` shows.
@@ -109,14 +113,14 @@ class Cell:
         is_ahead = (self.difference > 0) != (self.metric in LOWER_IS_BETTER)
         return verdict.judge(self.difference, self.margin, self.tolerance, is_ahead=is_ahead)
 
-    @property
+    @cached_property
     def can_be_same(self) -> bool | None:
         """False if no number of our runs can show that both are the same; None if not tested."""
         # It cannot if the error of the published value alone is larger than the tolerance.
         alone = stats.difference_margin(0.0, math.inf, self.published_error, self.published_dof)
         return alone <= self.tolerance if self.verdict in verdict.TESTED else None
 
-    @property
+    @cached_property
     def margin(self) -> float:
         """Half the width of the 90 per cent interval of the difference; see `stats`."""
         # It is 0 if neither side has an error, and NaN for a single run of a random method.
@@ -128,6 +132,29 @@ def no_runs(results: Path) -> UserError:
     """Return the error for a folder without results of any experiment."""
     remedy = "run `reproduce` first, or name the results of a clone by --results"
     return UserError(f"no {store.NAME} under {results}; {remedy}.")
+
+
+class ReadCells:
+    """The records and the cells of the experiments in a folder of results, each read once."""
+
+    def __init__(self, results: Path) -> None:
+        self.results = results
+        self._records: dict[str, Records] = {}
+        self._cells: dict[str, tuple[Experiment, list[Cell]]] = {}
+
+    def records(self, name: str) -> Records:
+        """Return the records of an experiment."""
+        if name not in self._records:
+            self._records[name] = store.read(self.results / name / store.NAME)
+        return self._records[name]
+
+    def cells(self, experiment: Experiment) -> list[Cell]:
+        """Return the cells of an experiment."""
+        known, cells = self._cells.get(experiment.name, (None, []))
+        if known is not experiment:
+            cells = summarise(experiment, observations(experiment, self.records(experiment.name)))
+            self._cells[experiment.name] = experiment, cells
+        return cells
 
 
 def read_cells(experiment: Experiment, folder: Path) -> list[Cell]:
@@ -268,23 +295,52 @@ def summarise(experiment: Experiment, observed: Sequence[Observation]) -> list[C
             key = observation.row, observation.column, None if curves else observation.x
             groups.setdefault(key, []).append(observation)
     cells = []
-    for (_, _, planned_x), group in groups.items():
+    for (row, column, planned_x), group in groups.items():
+        known = _shared(experiment, row, column, group)
         points: dict[float | None, list[Observation]] = {}
         for observation in group:
             if observation.record.done and not (curves and math.isnan(observation.value)):
                 points.setdefault(observation.x, []).append(observation)
         for x, scored in (points or {planned_x: []}).items():
-            cells.append(_cell(experiment, group, x, scored))
+            cells.append(_cell(experiment, known, x, scored))
     return cells
 
 
+def _shared(
+    experiment: Experiment, row: str, column: str, group: Sequence[Observation]
+) -> dict[str, Any]:
+    """Return the fields that all cells of a row and a column share: the points of a curve."""
+    records = {observation.repeat: observation.record for observation in group}
+    published, published_std = experiment.published(row, column) or (math.nan, None)
+    published_error, published_dof = experiment.published_error(row, column)
+    lost = [r for r in records.values() if r.status not in ("done", "missing")]
+    lost.sort(key=lambda record: record.status != "unavailable")
+    return {
+        "row": row,
+        "column": column,
+        "metric": experiment.metric(row),
+        "setting": group[0].setting,
+        "planned": len(records),
+        "published": published,
+        "published_std": math.nan if published_std is None else published_std,
+        "tolerance": math.nan if experiment.spec.figure else experiment.tolerance(row),
+        "published_error": published_error,
+        "published_dof": published_dof,
+        "reason": f"{lost[0].status}: {lost[0].reason}" if lost else "",
+        "records": tuple(records.values()),
+        "repeats": tuple(records),
+    }
+
+
 def _cell(
-    experiment: Experiment, group: Sequence[Observation], x: float | None, points: list[Observation]
+    experiment: Experiment,
+    known: dict[str, Any],
+    x: float | None,
+    points: Sequence[Observation],
 ) -> Cell:
     """Return the cell of a row and a column, or the point of a figure."""
+    # `known`: What all points of them share, see `_shared`.
     # `x`: The x of the point; None in a table.
-    row, column = group[0].row, group[0].column
-    records = {observation.repeat: observation.record for observation in group}
     scored: dict[int | None, list[Observation]] = {}
     for point in points:
         scored.setdefault(point.repeat, []).append(point)
@@ -294,40 +350,24 @@ def _cell(
         fmean(_variance(experiment, o) for o in domains) / len(domains)
         for domains in scored.values()
     ]
-    values, planned = [*by_seed.values()], len(records)
+    values, planned = [*by_seed.values()], known["planned"]
     finite = bool(values) and all(map(math.isfinite, values))
-    published, published_std = experiment.published(row, column) or (math.nan, None)
-    published_error, published_dof = experiment.published_error(row, column)
-    lost = [r for r in records.values() if r.status not in ("done", "missing")]
-    lost.sort(key=lambda record: record.status != "unavailable")
-    reason = f"{lost[0].status}: {lost[0].reason}" if lost else ""
-    if not lost and (not finite or len(values) < planned):
+    reason = known["reason"]
+    if not reason and (not finite or len(values) < planned):
         is_missing = values and not finite
         reason = "a run has no such value" if is_missing else f"{len(values)} of {planned} runs"
     # A cost varies from run to run, so a single one shows no error.
-    is_one_cost = experiment.metric(row) in COSTS and len(values) == 1
-    std = stdev(values) if finite and len(values) > 1 else math.nan
+    is_one_cost = known["metric"] in COSTS and len(values) == 1
+    std = deviation(values)
     return Cell(
-        row=row,
-        column=column,
+        **known | {"reason": reason},
         x=math.nan if x is None else x,
-        metric=experiment.metric(row),
-        setting=group[0].setting,
         mean=fmean(values) if finite else math.nan,
         std=std,
         runs=len(values),
-        planned=planned,
-        published=published,
-        published_std=math.nan if published_std is None else published_std,
-        tolerance=math.nan if experiment.spec.figure else experiment.tolerance(row),
-        error=math.nan if is_one_cost else standard_error(by_seed),
-        published_error=published_error,
-        published_dof=published_dof,
-        reason=reason,
+        error=math.nan if is_one_cost else standard_error(by_seed, std),
         by_seed=by_seed,
         variance=fmean(variances) if variances else math.nan,
-        records=tuple(records.values()),
-        repeats=tuple(records),
     )
 
 
@@ -346,21 +386,29 @@ def _variance(experiment: Experiment, observation: Observation) -> float:
     return (of_document * documents + ADDED_DOCUMENTS * scale_max**2) / documents**2
 
 
-def standard_error(by_seed: Mapping[int | None, float]) -> float:
+def deviation(values: Sequence[float]) -> float:
+    """Return the standard deviation; NaN of fewer than two values, or of one that is not finite."""
+    if len(values) < 2 or not all(map(math.isfinite, values)):
+        return math.nan
+    return stdev(values) if min(values) < max(values) else 0.0
+
+
+def standard_error(by_seed: Mapping[int | None, float], deviation: float) -> float:
     """Return the standard error of the mean over seeds; 0 without seeds, NaN for a single one."""
-    values = list(by_seed.values())
-    if None in by_seed or len(values) < 2 or not math.isfinite(sum(values)):
-        return 0.0 if None in by_seed else math.nan
-    return stdev(values) / math.sqrt(len(values))
+    return 0.0 if None in by_seed else deviation / math.sqrt(len(by_seed) or math.nan)
 
 
 def to_frame(cells: Sequence[Cell]) -> pd.DataFrame:
     """Return the cells as a table: a line for each cell, with its fields as columns."""
+    import pandas as pd
+
     return pd.DataFrame([vars(cell) for cell in cells], columns=[f.name for f in fields(Cell)])
 
 
 def to_observations_frame(experiment: Experiment, observed: Sequence[Observation]) -> pd.DataFrame:
     """Return observations as a table; see `transferbench.results` for the columns."""
+    import pandas as pd
+
     lines = []
     for observation in observed:
         record = observation.record

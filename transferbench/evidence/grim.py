@@ -95,7 +95,8 @@ def shares(documents: int, decimals: int, strict: bool = False) -> tuple[float, 
     if n >= scale:  # k/n is in every interval as long as a unit
         return 1.0, (scale // 10 + 1) / (scale + 1)
     if strict:
-        printed = set[str]().union(*(Number(0, decimals).prints(k, n) for k in range(n + 1)))
+        number = Number(0, decimals)
+        printed = {text for k in range(n + 1) for text in number.prints(k, n)}
         return len(printed) / (scale + 1), sum(v.endswith("0") for v in printed) / len(printed)
     doubled = 2 * scale * np.arange(n + 1, dtype=np.int64)
     values = np.union1d(-((n - doubled) // (2 * n)), (doubled + n) // (2 * n))

@@ -3,18 +3,21 @@
 Texts may have `code` in backticks.
 """
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-
-import pandas as pd
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from typing import TYPE_CHECKING
 
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.verdict import LOOKS
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 #: Greek letters that tables may have, by their commands in LaTeX.
 GREEK = (
@@ -96,7 +99,7 @@ class Table:
         return [False, *(all(map(_is_number, cells)) for _, *cells in columns[1:])]
 
     @property
-    def ours(self) -> "Table":
+    def ours(self) -> Table:
         """The table without published values and verdicts."""
         rows, foot = (
             [
@@ -132,7 +135,7 @@ class Section:
     """A part of a page."""
 
     title: str
-    blocks: Sequence["Block"]
+    blocks: Sequence[Block]
     #: `outcome`, `origin`: Outcome and origin of the claim that it is about.
     outcome: str = ""
     origin: str = ""
@@ -164,6 +167,8 @@ class Page:
 @cache
 def environment() -> Environment:
     """Return the environment of the templates."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     found = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=lambda name: bool(name) and str(name).endswith(".html.j2"),
@@ -244,6 +249,8 @@ def latex(table: Table) -> str:
     """Return a table as a LaTeX tabular, for the packages booktabs and amssymb."""
     # A comment before it has the table's label. pdflatex accepts it: signs become commands of
     # LaTeX, and ± and marks are mathematics. Letters with accents stay as they are.
+    import pandas as pd
+
     heads, *rows = table.texts()
     form = f"l{'r' * (len(heads) - 1)}"
     frame = pd.DataFrame(rows, columns=heads).map(latex_text)

@@ -16,6 +16,7 @@ from transferbench.evidence import boards, claims, figures, pictures, tables
 from transferbench.evidence.boards import Board
 from transferbench.evidence.frame import (
     Cell,
+    ReadCells,
     Records,
     observations,
     summarise,
@@ -58,16 +59,17 @@ class Evidence:
 
     @classmethod
     def from_cells(
-        cls, experiment: Experiment, cells: Sequence[Cell], results: Path | None = None
+        cls, experiment: Experiment, cells: Sequence[Cell], others: ReadCells | Path | None = None
     ) -> Self:
         """Return what the cells show."""
+        # `others`: See `claims.judge`.
         figure = experiment.spec.figure
         return cls(
             experiment,
             cells,
             [] if figure else tables.with_averages(experiment, cells),
             figures.points(experiment, cells if figure else []),
-            claims.judge(experiment, cells, results),
+            claims.judge(experiment, cells, others),
             boards.from_cells(experiment, cells) if experiment.spec.board else None,
         )
 

@@ -119,12 +119,8 @@ def shape(table: pd.DataFrame) -> tuple[list[str], list[str]]:
 def scatter(papers: Mapping[str, pd.DataFrame]) -> str:
     """Return an SVG text of panels: ours over the printed number in per cent."""
     with figures.style("papers"):
-        import matplotlib.pyplot as plt
-
         down, across = -(-len(papers) // 3), 3
-        drawing, axes = plt.subplots(
-            down, across, figsize=(7.6, 2.65 * down + 0.6), squeeze=False, layout="constrained"
-        )
+        drawing, axes = figures.subplots(down, across, (7.6, 2.65 * down + 0.6))
         for i, (ax, (paper, frame)) in enumerate(zip(axes.flat, papers.items(), strict=False)):
             ends = limits(frame)
             for tolerance in sorted({frame["tolerance"].min(), frame["tolerance"].max()}):
@@ -179,13 +175,12 @@ def draw(experiment: Experiment, frame: pd.DataFrame, folder: Path) -> list[Path
 
 def _heat_map(experiment: Experiment, frame: pd.DataFrame) -> Drawing:
     """Draw the differences by row and method."""
-    import matplotlib.pyplot as plt
     from matplotlib.patches import Rectangle
 
     rows, columns = shape(frame)
     left = 0.075 * max(map(len, rows)) + 0.2
     size = left + max(0.68 * len(columns), 3.2), 0.3 * len(rows) + 1.0
-    drawing, ax = plt.subplots(figsize=size, layout="constrained")
+    drawing, ((ax,),) = figures.subplots(1, 1, size)
     for line in frame.itertuples():
         x, y = columns.index(line.column), rows.index(line.row)
         text = signed(experiment, line.difference)
@@ -211,15 +206,13 @@ def _heat_map(experiment: Experiment, frame: pd.DataFrame) -> Drawing:
 
 def _pairs(experiment: Experiment, frame: pd.DataFrame) -> Drawing:
     """Draw ours and the printed number of each row, a panel for each method."""
-    import matplotlib.pyplot as plt
-
     rows, columns = shape(frame)
     down = -(-len(columns) // 5)
     across = -(-len(columns) // down)
     left = 0.07 * max(map(len, rows)) + 0.2
-    drawing, axes = plt.subplots(
-        down, across, figsize=(left + 1.75 * across, (0.19 * len(rows) + 0.45) * down + 0.7),
-        sharex=True, sharey=True, squeeze=False, layout="constrained",
+    drawing, axes = figures.subplots(
+        down, across, (left + 1.75 * across, (0.19 * len(rows) + 0.45) * down + 0.7),
+        sharex=True, sharey=True,
     )  # fmt: skip
     unit = experiment.spec.value_unit.words if experiment.spec.value_unit.sign else ""
     for i, (ax, column) in enumerate(zip(axes.flat, columns, strict=False)):
@@ -287,12 +280,10 @@ def draw_board(
     )
     labels = [f"{line.method}{' ★' if line.front else ''}" for line in lines.itertuples()]
     with figures.style(experiment.name):
-        import matplotlib.pyplot as plt
         from matplotlib.ticker import LogLocator, NullFormatter
 
-        drawing, (left, right) = plt.subplots(
-            1, 2, figsize=(7.6, 0.21 * len(lines) + 0.9), sharey=True, layout="constrained",
-            width_ratios=(3, 2),
+        drawing, ((left, right),) = figures.subplots(
+            1, 2, (7.6, 0.21 * len(lines) + 0.9), sharey=True, width_ratios=(3, 2)
         )  # fmt: skip
         for mark in (ADDED, FRONT, OTHER):
             part = lines.loc[[each is mark for each in marks]]
@@ -323,9 +314,7 @@ def draw_labels(experiment: Experiment, points: pd.DataFrame, path: Path) -> lis
     if points.empty:
         return []
     with figures.style(experiment.name):
-        import matplotlib.pyplot as plt
-
-        drawing, ax = plt.subplots(figsize=(6.6, 3.6), layout="constrained")
+        drawing, ((ax,),) = figures.subplots(1, 1, (6.6, 3.6))
         methods = list(dict.fromkeys(points["method"]))
         for i, method in enumerate(methods):
             line = points[points["method"] == method]

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from transferbench import experiments
 from transferbench.errors import SeveralErrors, UserError
 from transferbench.evidence import boards, html, pictures, summary, totals
 from transferbench.evidence.explain import describe_cell
-from transferbench.evidence.frame import no_runs, table_columns
+from transferbench.evidence.frame import ReadCells, no_runs, table_columns
 from transferbench.evidence.page import Block, Page, Section, Table, Value
 from transferbench.evidence.pages import Evidence
 from transferbench.files import write_text
@@ -40,12 +40,12 @@ class ReportedExperiment:
     images: Mapping[str, str]
 
     @classmethod
-    def read(cls, name: str, results: Path) -> Self:
+    def read(cls, name: str, read: ReadCells) -> Self:
         """Return an experiment of the results."""
-        experiment = experiments.load(name, results)
-        if not (results / experiment.name / store.NAME).is_file():
-            raise no_runs(results / experiment.name)
-        evidence = Evidence.read(experiment, results / experiment.name)
+        experiment = experiments.load(name, read.results)
+        if not (read.results / experiment.name / store.NAME).is_file():
+            raise no_runs(read.results / experiment.name)
+        evidence = Evidence.from_cells(experiment, read.cells(experiment), read)
         # Pictures are drawn, not read: a file in the results may be of someone else.
         with TemporaryDirectory() as folder:
             paths = evidence.draw(Path(folder) / experiment.name)
@@ -184,13 +184,14 @@ def render(
     papers: dict[str, list[ReportedExperiment]] = {}
     texts: dict[str, str] = {}
     errors = []
+    read = cache(ReadCells)
     known = [*experiments.names(), *user_names]
     having_runs = [name for name in known if (results / name / store.NAME).is_file()]
     for name in watch([*named] or sorted(having_runs, key=_order)):
         try:
             if name.casefold() == "index":
                 raise UserError(f"{name}: a report has an index.html already; rename the file.")
-            reported = ReportedExperiment.read(name, named.get(name, results))
+            reported = ReportedExperiment.read(name, read(named.get(name, results)))
             texts[f"{reported.name}.html"] = html.fill(
                 "experiment.html.j2", experiment=reported, site=site, has_index=not named
             )

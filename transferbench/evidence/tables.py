@@ -8,7 +8,7 @@ from statistics import fmean
 import numpy as np
 import pandas as pd
 
-from transferbench.evidence.frame import Cell, parameter, standard_error, table_columns
+from transferbench.evidence.frame import Cell, deviation, parameter, standard_error, table_columns
 from transferbench.evidence.page import Section, Table, TableRow, Value
 from transferbench.experiments.experiment import Experiment
 from transferbench.measures import COSTS, TITLES
@@ -68,7 +68,7 @@ def _average(experiment: Experiment, label: str, cells: Sequence[Cell]) -> Cell:
         planned=max(cell.planned for cell in cells),
         published=fmean(c.published for c in cells),
         tolerance=fmean(c.tolerance for c in cells),
-        error=standard_error(of_seeds),
+        error=standard_error(of_seeds, deviation([*of_seeds.values()])),
         published_error=math.hypot(*errors) / len(cells),
         published_dof=float((errors**2).sum() ** 2 / parts) if parts else math.inf,
         reason=f"{lost.row} is unavailable" if lost else "",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -132,7 +133,7 @@ class Totals:
     #: Lines of `frame`.
     lines: pd.DataFrame
 
-    @property
+    @cached_property
     def compared(self) -> pd.DataFrame:
         """The lines with a value of ours."""
         return self.lines[~self.lines["verdict"].isin(["", "unavailable"])]
@@ -174,13 +175,11 @@ class Totals:
         of_circular = Totals(self.label, self.lines[self.lines["circular"]])
         return of_circular.count("same"), len(of_circular.lines)
 
-    @property
+    @cached_property
     def correlation(self) -> tuple[float, list[str]]:
         """Spearman's correlation of the methods' means, and the methods that are left out."""
         # It is the mean over tables and measures with three methods or more. A method without a
         # value on each row has another mean, so it is left out.
-        from scipy.stats import spearmanr
-
         found, left_out = [], dict[str, None]()
         for _, table in self.compared.groupby(["experiment", "measure"], sort=False):
             sizes = table.groupby("column", sort=False).size()
@@ -191,11 +190,11 @@ class Totals:
             )
             means = of_method[["mean", "published"]].mean().loc[full]
             if len(full) > 2:
-                found.append(float(spearmanr(means).statistic))
+                found.append(float(means.rank().corr().iloc[0, 1]))
         finite = [value for value in found if not math.isnan(value)]
         return (fmean(finite) if finite else math.nan), [*left_out]
 
-    @property
+    @cached_property
     def leads(self) -> tuple[int, int, int, int]:
         """Rows where an own method is best by mean: in print, here, here nearly, and all rows."""
         # Nearly: within one tolerance of the best. Rows without other methods than variants do not

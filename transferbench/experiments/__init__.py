@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from os.path import isfile, realpath
+from os import listdir
+from os.path import isfile, realpath, splitext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,9 @@ NAME = re.compile(r"\w([\w .+,()-]*[\w+)])?")
 
 def names() -> list[str]:
     """Return the names of all experiments in the folder."""
-    return sorted(file.stem for file in settings.experiments_dir().glob("*.yaml"))
+    # Asked for at every look-up of a name: `Path.glob` would take twenty times as long.
+    files = map(splitext, listdir(settings.experiments_dir()))  # noqa: PTH208
+    return sorted(stem for stem, suffix in files if suffix == ".yaml")
 
 
 def papers() -> dict[str, list[str]]:

@@ -172,6 +172,8 @@ class Batch:
         self.settings, self.write_pages, self.shard = settings, write_pages, shard
         #: What is known of each run, after `forecast`.
         self.estimates: dict[Run, Estimate] = {}
+        #: Seconds of each run, 0 if it is not to do, after `forecast`; unknown ones are left out.
+        self.expected: dict[Run, float] = {}
         self._lacks_files = cache(partial(tasks.lacks_files, settings=settings))
         by_folder: dict[str, PendingExperiment] = {}
         for experiment in planned:
@@ -220,6 +222,8 @@ class Batch:
                 self.estimates[run] = Estimate(reason, obstacle)
             else:
                 self.estimates[run] = Estimate(reason, None, *seconds(run))
+        known = ((run, one.seconds) for run, one in self.estimates.items())
+        self.expected = {run: seconds for run, seconds in known if seconds is not None}
         self.pending.sort(key=lambda pending: self.forecast_of(pending, own=True).seconds)
         total = Forecast(self.estimates.values())
         return f"{counted(len(self.pending), 'experiment')}: {total}"
@@ -263,20 +267,13 @@ class Batch:
         """Return True if the run is in the shard."""
         return self.shard is None or self.shard.has(run)
 
-    @property
-    def expected(self) -> dict[Run, float]:
-        """Seconds of each run, 0 if it is not to do; unknown ones are left out."""
-        known = ((run, one.seconds) for run, one in self.estimates.items())
-        return {run: seconds for run, seconds in known if seconds is not None}
-
     def in_order(self) -> list[Run]:
         """Return the runs in the order in which they start."""
         # The quickest experiment is first, so that failures come early. Of each experiment the
         # longest run is first, so that no core is idle at the end.
         ordered: dict[Run, None] = {}
-        expected = self.expected
         for pending in self.pending:
-            longest = sorted(pending.runs, key=lambda run: -expected.get(run, math.inf))
+            longest = sorted(pending.runs, key=lambda run: -self.expected.get(run, math.inf))
             ordered |= dict.fromkeys(filter(self._performs, longest))
         return list(ordered)
 

@@ -47,7 +47,12 @@ class Experiment:
 
     def runs(self, repeats: int | None = None) -> Iterator[PlannedRun]:
         """Yield every run of the table or figure; see `plan.runs`."""
-        return plan.runs(self.spec, repeats)
+        return plan.runs(self.spec, repeats) if repeats else iter(self._runs)
+
+    @cached_property
+    def _runs(self) -> tuple[PlannedRun, ...]:
+        """Every run, planned once."""
+        return tuple(plan.runs(self.spec))
 
     @cached_property
     def suite_columns(self) -> frozenset[str]:

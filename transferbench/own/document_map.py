@@ -183,9 +183,7 @@ def grouped(names: Sequence[str]) -> list[str]:
 def _picture(points: pd.DataFrame, panels: dict[str, str], names: Sequence[str]) -> str:
     """Draw a panel for each column of points by which they are coloured, with its title."""
     with figures.style("map"):
-        import matplotlib.pyplot as plt
-
-        drawing, axes = plt.subplots(1, 2, figsize=(7.6, 4.2), layout="constrained")
+        drawing, (axes,) = figures.subplots(1, 2, (7.6, 4.2))
         for ax, (column, title) in zip(axes, panels.items(), strict=True):
             coloured = points.assign(**{column: grouped(points[column])})
             counts = Counter(coloured[column])

@@ -22,10 +22,8 @@ def draw(names: Sequence[str], shares: Mapping[str, Sequence[float]]) -> str:
     # `shares`: Share of each topic, by domain.
     names, shares = names[:MAX_TOPICS], dict([*shares.items()][:MAX_DOMAINS])
     with figures.style("topic-shares"):
-        import matplotlib.pyplot as plt
-
         height = 1 + 0.26 * len(names)
-        drawing, ax = plt.subplots(figsize=(7.6, height), layout="constrained")
+        drawing, ((ax,),) = figures.subplots(1, 1, (7.6, height))
         for y in range(len(names)):
             ends = [100 * of_domain[y] for of_domain in shares.values()]
             ax.hlines(y, min(ends), max(ends), color=figures.PUBLISHED, linewidth=2, zorder=1)

@@ -37,6 +37,8 @@ class ProgressBar:
         self.total = len(self.open)
         self.expected = {run: seconds for run, seconds in (expected or {}).items() if seconds}
         self.usual = fmean(self.expected.values()) if self.expected else 1.0
+        #: Expected seconds of the open runs.
+        self.left = sum(self.expected.get(run, self.usual) for run in self.open)
         self.running: dict[Hashable, tuple[float, int, int]] = {}  # start, iteration, planned
         self.performed: list[tuple[float, float]] = []  # seconds, and expected seconds
         self.at_once = 1  # the most runs at a time so far
@@ -78,7 +80,9 @@ class ProgressBar:
 
     def skip(self, run: Hashable) -> None:
         """Count a run that need not be performed."""
-        self.open.pop(run, None)
+        if run in self.open:
+            del self.open[run]
+            self.left -= self.expected.get(run, self.usual)
         self._show()
 
     def remaining(self) -> float | None:
@@ -92,11 +96,11 @@ class ProgressBar:
         if not measured:
             return None
         seconds, expected = map(sum, zip(*measured, strict=True))
-        left = 0.0
-        for run in self.open:
-            age = now - self.running[run][0] if run in self.running else 0.0
-            estimate = self.expected.get(run, self.usual) * seconds / expected
-            left += max(estimate - age, age / 10)  # one that is late takes some time more
+        pace = seconds / expected
+        left = self.left * pace
+        for run, (start, *_) in self.running.items():
+            estimate, age = self.expected.get(run, self.usual) * pace, now - start
+            left += max(-age, age / 10 - estimate)  # one that is late takes some time more
         return max(left / min(self.at_once, len(self.open) or 1), 1.0)
 
     def __str__(self) -> str:
