@@ -25,7 +25,7 @@ def perform(home, monkeypatch):
     """Function that performs a run of GCMF on a small problem: (folder, truth) → record."""
     monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0.0)
     problem, right = make_problem()
-    run = Run(Task("own/small"), "gcmf", {"k": 4, "p": 3, "max_iter": 3}, 0, curve=True)
+    run = Run(Task("own/small"), "gcmf", {"k": 4, "p": 3, "max_iter": 3}, 0)
     home.data.mkdir()
 
     def of(folder: Folder | None, truth: Truth = right, **params):
@@ -48,7 +48,7 @@ def folder(tmp_path):
 
 
 def result(record):
-    return record.metrics, record.trace
+    return record.metrics, record.objective
 
 
 def test_artefacts_change_no_result(perform, folder, monkeypatch):
@@ -110,7 +110,7 @@ def test_hidden_labels_have_no_part_in_artefacts(perform, folder):
     wrong = replace(right, Y=tuple(1 - Y for Y in right.Y))
     second = perform(folder, wrong)
     assert second.metrics != first.metrics
-    assert second.trace == first.trace
+    assert second.objective == first.objective
     assert before == {path.name: path.read_bytes() for path in folder.path.iterdir()}
 
 
