@@ -73,6 +73,9 @@ class Array(NDArrayOperatorsMixin):
     def mean(self):
         return device(self.value.mean())
 
+    def dot(self, other):
+        return device(self.value.dot(host(other)))
+
     def copy(self):
         return device(self.value.copy())
 

@@ -198,10 +198,8 @@ def imports(tree: ast.AST) -> list[str]:
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        for block in filter(
-            node._fields.__contains__, BLOCKS
-        ):  # no expression has a statement in it
-            waiting += getattr(node, block)
+        for block in BLOCKS:  # no expression has a statement in it
+            waiting += getattr(node, block, ())
     return [name for name in names if name.split(".")[0] == PACKAGE.name]
 
 

@@ -345,18 +345,14 @@ def accuracy_interval(right: float, m: int, rest: int) -> tuple[float, float]:
     # and m' = .6 m, because the folds of a sample are not independent. The interval is wider if few
     # documents are left.
     # `right`: Number of documents of the sample that are right, less the optimism of the choice.
-    from scipy.special import betaincinv, betaln
+    from scipy.stats import beta, betabinom
 
     a, b = right / VARIANCE + 0.5, (m - right) / VARIANCE + 0.5
     ends = np.array([0.025, 0.975])
     if rest > MANY_REST:  # it is nearly the limit for infinitely many
-        low, high = betaincinv(a, b, ends)
+        low, high = beta.ppf(ends, a, b)
     else:
-        n = max(rest, 1)
-        k = np.arange(n + 1)
-        choices = -np.log(n + 1) - betaln(n - k + 1, k + 1)
-        p = np.exp(choices + betaln(k + a, n - k + b) - betaln(a, b))
-        low, high = np.searchsorted(p.cumsum(), ends) / n
+        low, high = betabinom.ppf(ends, max(rest, 1), a, b) / max(rest, 1)
     return float(low), float(high)
 
 

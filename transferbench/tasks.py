@@ -63,8 +63,6 @@ class Task:
 
     def with_options(self, options: Mapping[str, Any]) -> "Task":
         """Return the task with further options."""
-        if not options:
-            return self
         for key, value in options.items():
             if isinstance(value, str) and re.search(r",\s*\w+\s*=", value):
                 raise UserError(

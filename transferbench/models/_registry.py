@@ -101,16 +101,10 @@ def code(name: str) -> str:
         raise UserError(f"there is no file {brief(name)}; expected a Python file with `fit`.")
     if ":" not in name:
         return fingerprint(path)
-    text = f"{name} {_versions(name.partition(':')[0].partition('.')[0])} {fingerprint(path)}"
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-@cache
-def _versions(package: str) -> list[str]:
-    """Return what `external.versions` returns for each estimator of a package."""
     from transferbench.models import external
 
-    return external.versions(package)
+    text = f"{name} {external.versions(name)} {fingerprint(path)}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def check_device(name: str, device: str) -> None:
