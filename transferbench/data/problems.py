@@ -371,11 +371,11 @@ def assign_tasks(category: np.ndarray, top_categories: Sequence[str], tasks: int
     return task
 
 
-def topic_view(counts: sp.csr_array) -> np.ndarray:
-    """Return P(z|d) (n, 100) by PLSA, never zero, so that no zero depends on rounding."""
+def topic_view(counts: sp.csr_array, topics: int = 100) -> np.ndarray:
+    """Return P(z|d) (n, topics) by PLSA, never zero, so that no zero depends on rounding."""
     from transferbench.core.plsa import plsa  # loads scipy.special, which takes long
 
-    topics_of_documents, _, _ = plsa([counts], 100, max_iter=100, tol=1e-4, seed=0)
+    topics_of_documents, _, _ = plsa([counts], topics, max_iter=100, tol=1e-4, seed=0)
     return np.asarray(np.maximum(topics_of_documents, np.float32(1e-6)))
 
 
