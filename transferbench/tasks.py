@@ -40,6 +40,8 @@ YAML_SUFFIXES = (".yaml", ".yml")
 ORDER = parameters.Parameter("order", CountOrZero, 0)
 #: Options that every transfer task has.
 SUBSAMPLE = parameters.schema(subsample)
+#: Options of builders that change the number of documents.
+CHANGE_DOCUMENTS = {"documents", "drop_unlabelled"}
 FORMAT = 4  # of the files of built tasks; a change makes every task build again
 
 
@@ -99,7 +101,7 @@ class Task:
     @property
     def has_all_documents(self) -> bool:
         """True if no option changes the number of documents."""
-        return not self.subsample_options and "documents" not in dict(self.changed)
+        return not self.subsample_options and not CHANGE_DOCUMENTS & dict(self.changed).keys()
 
     @property
     def labelled(self) -> int:

@@ -441,9 +441,10 @@ def test_documents_too_many_for_the_digits_are_said_to_allow_any_value(call):
 def test_the_page_shows_what_the_command_prints(call, read, monkeypatch):
     monkeypatch.chdir(EXAMPLE.parent)
     page = (ROOT / "docs" / "how-to" / "audit.md").read_text(encoding="utf-8")
-    csv, second, *outputs = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    csv, second, several, *outputs = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     assert csv == EXAMPLE.read_text(encoding="utf-8")
     assert [cell.verdict for cell in read(second).cells] == ["possible", "not checked"]
+    assert [each.verdict for each in read(several).triples] == ["possible", "possible"]
     printed = call("audit", EXAMPLE.name)[1]
     assert len(outputs) == 2
     assert all(output in printed for output in outputs)

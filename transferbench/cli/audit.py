@@ -33,9 +33,12 @@ def command(names: tuple[str, ...], cells: bool, explain: bool, as_json: bool) -
       documents    number of scored documents
       runs         if known, the number of runs: 10 for a mean, median of 10
       measure      if not accuracy: error, or another such as F1, which is not judged
+      labels       number of labels of documents that can have several; F1, accuracy and
+                   Hamming loss are then judged together
+      set          with labels: name of the documents, if there are several sets
       METHOD ...   87.4, 87,4, 87.4%, .874 or 87.4 ± 2.1
       METHOD ±     the deviations, if they have a column of their own
-    documents, runs and measure are columns, or rows that state them for each column.
+    documents, runs, measure, labels and set are columns, or rows that state them for each column.
     """
     from transferbench.evidence import audit
     from transferbench.evidence.page import words

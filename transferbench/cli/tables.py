@@ -108,13 +108,16 @@ def command(
         except UserError as error:  # the other experiments are still written
             errors.append(error)
     if everything and not errors:
-        from transferbench.evidence import audit, summary
+        from transferbench.evidence import audit, pictures, summary
 
         texts = summary.texts(settings.results, known)
         cells = {name: evidence.cells for name, evidence in known.items()}
         if texts:
             report(use(settings.results, texts | {"audit.md": audit.page(cells)}))
-            report([] if check else summary.draw(settings.results, known))
+            if not check:
+                plane = settings.results / pictures.PLANE
+                report(summary.draw(settings.results, known))
+                report(pictures.draw_plane(audit.plane(cells), plane))
     for path in changed:
         echo(f"{path}: not what its runs yield; run `transferbench tables`.", err=True)
     if errors:

@@ -16,31 +16,38 @@ which is stricter than for a user's table, where a half may be rounded either wa
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
 from typing import Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from transferbench import datasets, experiments, models, strict_yaml
-from transferbench.evidence import grim
+from transferbench.evidence import grim, pictures, triples
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.grim import Number, allows, p_of_fits, shares
-from transferbench.evidence.page import Block, Page, Section, Table, markdown, words
+from transferbench.evidence.page import Block, Page, Picture, Section, Table, markdown, words
 from transferbench.evidence.printed import (
     ALL,
     MAX_DOCUMENTS,
     MAX_RUNS,
     SHARES,
+    TRIPLE,
     PrintedAverage,
     PrintedCell,
     PrintedTable,
+    PrintedTriple,
 )
+from transferbench.evidence.triples import Triple
 from transferbench.experiments.experiment import Experiment
+from transferbench.measures import TITLES, decimals
 from transferbench.messages import counted
 from transferbench.stats import ALPHA, ROUNDING
+from transferbench.tasks import Task
 
 #: "mean": several runs or a deviation are stated; "impossible": some values are; "possible": the
 #: documents allow all values, but also most random ones; "unclear": they are not known.
@@ -51,6 +58,7 @@ CellVerdict = Literal[
 ]
 #: "by rounding": if the cells were averaged before they were rounded.
 AverageVerdict = Literal["follows", "follows by rounding", "differs"]
+TripleVerdict = Literal["possible", "possible if more labels are decided than true", "impossible"]
 #: Largest p of a column, and of all columns of a user's table together: they may be of several
 #: papers.
 LIKELY, LIKELY_TOGETHER = 0.05, 0.01
@@ -60,6 +68,8 @@ COPIED_LEVEL = 0.001
 MIN_ROWS = 3
 #: Largest share of values that may be misprints.
 MISPRINTS = 0.15
+#: Columns of `plane`.
+PLANE = ["source", "task", "labels", "f1", "accuracy", "hamming", "x", "y", "title"]
 #: Most decimals of a fraction in an experiment.
 MAX_DECIMALS = 4
 #: Repeats that both deviations need to be compared.
@@ -129,12 +139,33 @@ class AverageFinding:
     verdict: AverageVerdict
 
 
+@dataclass(frozen=True)
+class TripleFinding:
+    """A printed F1, accuracy and Hamming loss, and the documents that can have all three."""
+
+    set: str
+    method: str
+    f1: str
+    accuracy: str
+    hamming: str
+    #: See `triples`.
+    x: float
+    y: float
+    #: Number of labels, and the label density of the documents; NaN if it is not known.
+    labels: int
+    density: float
+    #: Least density of documents with the triple, if as many labels are decided as are true.
+    least_density: float | None
+    verdict: TripleVerdict
+
+
 class Audit(NamedTuple):
     """The findings about a table."""
 
     columns: list[Finding]
     cells: list[CellFinding]
     averages: list[AverageFinding]
+    triples: list[TripleFinding]
 
 
 def audit(table: PrintedTable, others: Mapping[str, Sequence[PrintedCell]] | None = None) -> Audit:
@@ -156,7 +187,8 @@ def audit(table: PrintedTable, others: Mapping[str, Sequence[PrintedCell]] | Non
         together += left
     if not strict and len(columns) > 1 and together:
         findings.append(_judge_column(ALL, together, "stated"))
-    return Audit(findings, [*chain(*cells.values())], [*map(judge_average, table.averages)])
+    averages = [*map(judge_average, table.averages)]
+    return Audit(findings, [*chain(*cells.values())], averages, [*map(judge_triple, table.triples)])
 
 
 def judge(cell: PrintedCell, strict: bool = False) -> CellFinding:
@@ -206,6 +238,23 @@ def judge_average(printed: PrintedAverage) -> AverageFinding:
         verdict = "follows by rounding"
     text = f"{average.value}", len(cells), average.value.text(float(mean), 1)
     return AverageFinding(average.row, average.column, *text, verdict)
+
+
+def judge_triple(printed: PrintedTriple) -> TripleFinding:
+    """Return of which documents a printed F1, accuracy and Hamming loss can be."""
+    triple, labels = printed.triple, printed.labels
+    least = triples.least_density(triple, labels)
+    verdict: TripleVerdict = "possible"
+    if not triples.is_possible(triple, labels):
+        verdict = "impossible"
+    elif least is None or least > printed.density:
+        verdict = "possible if more labels are decided than true"
+    f1, accuracy, hamming = map(str, triple)
+    x, y = triple.position
+    return TripleFinding(
+        printed.set, printed.method, f1, accuracy, hamming, x, y, labels, printed.density, least,
+        verdict,
+    )  # fmt: skip
 
 
 def _copied(cells: Sequence[PrintedCell], decimals: int, strict: bool) -> Finding | None:
@@ -316,7 +365,34 @@ def printed(experiment: Experiment) -> PrintedTable:
             if cell.column == column and group in ("all", spec.rows[cell.row].group)
         ])
     ]  # fmt: skip
-    return PrintedTable([cell for cell in cells if cell.is_share], averages)
+    shares = [cell for cell in cells if cell.is_share]
+    return PrintedTable(shares, averages, _triples(experiment, cells) if several else [])
+
+
+def _triples(experiment: Experiment, cells: Iterable[PrintedCell]) -> list[PrintedTriple]:
+    """Return the printed triples of a table."""
+    values = {(cell.row, cell.column): cell.value for cell in cells}
+    found = []
+    for task, rows in _rows_of_triples(experiment):
+        facts = datasets.facts(task)
+        m, n = len(facts["classes"]), sum(facts["documents"].values())
+        density = sum(chain(*facts["per_class"].values())) / (n * m)
+        for column in dict.fromkeys(column for _, column in values):
+            if all((row, column) in values for row in rows):
+                triple = Triple(*(values[row, column] for row in rows))
+                found.append(PrintedTriple(task, column, triple, m, density))
+    return found
+
+
+def _rows_of_triples(experiment: Experiment) -> Iterator[tuple[str, list[str]]]:
+    """Yield each task whose labels are facts, and the rows of the three measures on a domain."""
+    by_data = dict[tuple[Task, str | None], dict[str, str]]()
+    for name, row in experiment.spec.rows.items():
+        measure = TITLES[experiment.metric(name)].casefold()
+        by_data.setdefault((row.data(), row.domain), {})[measure] = name
+    for (task, _), rows in by_data.items():
+        if not task.changed and "classes" in datasets.facts(task.base) and rows.keys() >= {*TRIPLE}:
+            yield task.base, [rows[measure] for measure in TRIPLE]
 
 
 def audits(names: Iterable[str] = ()) -> dict[str, Audit]:
@@ -405,12 +481,32 @@ def averages_table(averages: Mapping[str, Iterable[AverageFinding]]) -> Table:
     return Table("Printed averages and those of their cells", heads, rows)
 
 
+def triples_table(found: Mapping[str, Iterable[TripleFinding]]) -> Table:
+    """Return findings about triples, by table, as a table."""
+    several = len(found) > 1
+    rows = [
+        [
+            *[name] * several, *[each.set] * (not several), each.method,
+            each.f1, each.accuracy, each.hamming, f"{each.x:.3f}", f"{each.y:.3f}",
+            f"{each.labels * each.y:.2f}", f"{each.labels}", decimals(each.density, 3),
+            "" if each.least_density is None else decimals(each.least_density, 3), each.verdict,
+        ]
+        for name, of_table in found.items()
+        for each in of_table
+    ]  # fmt: skip
+    heads = ["table" if several else "set", "method", "F1", "accuracy", "Hamming loss", "x", "y",
+             "labels of a wrong document", "labels", "density", "density at least",
+             "the three are"]  # fmt: skip
+    return Table("Printed F1, accuracy and Hamming loss together", heads, rows)
+
+
 def tables(name: str, audit: Audit, *, cells: bool) -> dict[str, Table]:
     """Return the tables of an audit that have rows, by the name of their explanation."""
     of_parts = {
         "audit": (audit.columns, findings_table(name, audit.columns)),
         "audit_cells": (audit.cells if cells else [], cells_table(name, audit.cells)),
         "averages": (audit.averages, averages_table({name: audit.averages})),
+        "triples": (audit.triples, triples_table({name: audit.triples})),
     }
     return {part: table for part, (found, table) in of_parts.items() if found}
 
@@ -510,6 +606,68 @@ def misfits(audits: Mapping[str, Audit]) -> Section:
     return Section("Do printed deviations fit their means?", blocks)
 
 
+def plane(known: Mapping[str, Sequence[Cell]]) -> pd.DataFrame:
+    """Return the triples of published tables and those of our runs, with columns PLANE."""
+    # `known`: Cells by experiment. A triple that is in two tables of a paper is taken once.
+    found = dict[tuple[object, ...], str]()
+    for name in chain(*experiments.papers().values()):
+        experiment = experiments.load(name)
+        spec = experiment.spec
+        ours = {(cell.row, cell.column): cell.mean for cell in known.get(name, ())}
+        theirs = {
+            (row, column): value if isinstance(value, float) else value[0]
+            for row, of_row in spec.published.items()
+            for column, value in of_row.items()
+        }
+        for task, rows in _rows_of_triples(experiment):
+            labels = len(datasets.facts(task)["classes"])
+            for column, of in spec.columns.items():
+                own = spec.columns[of.reading_of or column].kind in ("own", "variant")
+                sources = {"printed, the paper's methods" if own else "printed, others": theirs}
+                if own and not of.reading_of:
+                    sources["ours, as written"] = ours
+                elif own and column in spec.declared:
+                    sources["ours, as we read it"] = ours
+                elif of.model == "linear-svm":
+                    sources["ours, linear SVM"] = ours
+                for source, values in sources.items():
+                    triple = [values.get((row, column), math.nan) for row in rows]
+                    if not any(map(math.isnan, triple)):
+                        x, y = triples.position(*triple)
+                        title = f"{column} on {task}, {source}: x {x:.3f}, y {y:.3f}"
+                        found.setdefault((source, task, labels, *triple, x, y), title)
+    return pd.DataFrame([[*key, title] for key, title in found.items()], columns=PLANE)
+
+
+def means_table(plane: pd.DataFrame) -> Table:
+    """Return mean and deviation of x, y and F1 of each source."""
+    rows = []
+    for source, of in plane.groupby("source", sort=False):
+        texts = [f"{of[v].mean():.3f} ± {of[v].std():.3f}" for v in ("x", "y", "f1")]
+        rows.append([str(source), f"{len(of)}", *texts])
+    return Table("Printed triples and ours", ["triples", "number", "x", "y", "F1"], rows)
+
+
+def together(audits: Mapping[str, Audit], known: Mapping[str, Sequence[Cell]]) -> Section:
+    """Return a section about printed F1, accuracy and Hamming loss together."""
+    of_tables = {name: audit.triples for name, audit in audits.items() if audit.triples}
+    verdicts = Counter(triple.verdict for found in of_tables.values() for triple in found)
+    counts = f"Of {verdicts.total()} printed triples " + ", ".join(
+        f"{n} {'is' if n == 1 else 'are'} {verdict}" for verdict, n in verdicts.items()
+    )
+    plane_of = plane(known)
+    return Section(
+        "Can F1, accuracy and Hamming loss be of the same documents?",
+        [
+            words("triples"),
+            f"{counts}.",
+            Picture(pictures.PLANE, "x and y of the printed triples and of ours"),
+            means_table(plane_of),
+            triples_table(of_tables),
+        ],
+    )
+
+
 def page(known: Mapping[str, Sequence[Cell]] | None = None) -> str:
     """Return the page of all published tables in Markdown."""
     every = audits()
@@ -519,10 +677,15 @@ def page(known: Mapping[str, Sequence[Cell]] | None = None) -> str:
         if audit.columns
     ]
     title = "what the digits of printed accuracies say"
-    parts = (compared_averages(every), misfits(every), compared_deviations(known or {}))
+    parts = (
+        compared_averages(every),
+        misfits(every),
+        compared_deviations(known or {}),
+        together(every, known or {}),
+    )
     several = (
         "The accuracy of documents with several labels is no share of documents. So the tables of "
-        "HiMLS are not here."
+        "HiMLS have a part of their own, the last one."
     )
     blocks: list[Block] = [words("audit"), several, *sections, *filter(None, parts)]
     return markdown(Page("Audit", title, blocks))

@@ -10,11 +10,13 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from transferbench.evidence import figures
 from transferbench.evidence.figures import Mark, draw_points
 from transferbench.evidence.frame import Cell
+from transferbench.evidence.triples import largest_x
 from transferbench.evidence.verdict import DIFFERENT, LOOKS
 from transferbench.experiments.experiment import Experiment
 from transferbench.measures import LOWER_IS_BETTER, TITLES, significant
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 #: The file with the scatter of all papers, in the folder of results.
 PAPERS = "papers.svg"
+#: The file with the triples of F1, accuracy and Hamming loss, in the folder of results.
+PLANE = "triples.svg"
 #: Files of a table, in its folder.
 DIFFERENCES, PAIRS = "differences.svg", "pairs.svg"
 
@@ -333,4 +337,28 @@ def draw_labels(experiment: Experiment, points: pd.DataFrame, path: Path) -> lis
         ax.set_ylabel(f"{experiment.spec.metric} in per cent")
         ax.grid()
         figures.name_lines(ax)
+        return [figures.save(drawing, path)]
+
+
+def draw_plane(triples: pd.DataFrame, path: Path) -> list[Path]:
+    """Draw x and y of triples of F1, accuracy and Hamming loss; without any, nothing."""
+    # `triples`: See `audit.plane`.
+    if triples.empty:
+        return []
+    with figures.style("triples"):
+        drawing, ((ax,),) = figures.subplots(1, 1, (6.6, 4.2))
+        for i, (source, points) in enumerate(triples.groupby("source", sort=False)):
+            look = figures.mark(i)._replace(line="none", is_hollow=str(source).startswith("ours"))
+            draw_points(ax, points, look, label=str(source), markersize=5)
+        labels = int(triples["labels"].max())
+        low, high = ax.get_ylim()
+        y = np.linspace(low, high, 50)
+        ax.plot(
+            largest_x(labels * y), y, color=figures.PUBLISHED, linewidth=1,
+            label=f"largest x of {labels} labels",
+        )  # fmt: skip
+        ax.set_xlabel("x = (F1 − accuracy) / (1 − F1)")
+        ax.set_ylabel("y = Hamming loss / (1 − F1)")
+        ax.grid()
+        drawing.legend(loc="outside lower center", ncols=3)
         return [figures.save(drawing, path)]

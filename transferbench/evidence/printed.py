@@ -1,5 +1,6 @@
 """Printed numbers of methods, and the file in which a user has those of another paper."""
 
+import math
 import re
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,23 +9,26 @@ from typing import NamedTuple, TypeVar
 
 from transferbench.errors import UserError, brief
 from transferbench.evidence.grim import Number
+from transferbench.evidence.triples import MAX_LABELS, Triple
 from transferbench.user_files import check_files, read_table
 
 #: Limits of a file: its suffixes, its size, and the largest numbers of documents and runs.
 SUFFIXES = (".csv", ".tsv")
 MAX_BYTES = 2**20
 MAX_DOCUMENTS, MAX_RUNS = 999_999, 999
-LARGEST = {"documents": MAX_DOCUMENTS, "runs": MAX_RUNS}
+LARGEST = {"documents": MAX_DOCUMENTS, "runs": MAX_RUNS, "labels": MAX_LABELS}
 #: Before the number of runs that a value is the median of.
 MEDIAN = "median of "
 #: Most decimals of a fraction; per cent have two fewer.
 MAX_DECIMALS = 6
 #: What is stated of values: by a column for each row, or by a row for each column.
-STATED = ("documents", "runs", "measure")
+STATED = ("documents", "runs", "measure", "labels", "set")
 #: Names of rows and columns that have averages of the others.
 AVERAGES = ("average", "avg", "avg.", "mean")
 #: Measures that are shares of documents.
 SHARES = ("accuracy", "error")
+#: Measures of documents with several labels, which are judged together.
+TRIPLE = ("f1", "accuracy", "hamming loss")
 #: Name of the finding about all columns together.
 ALL = "all columns"
 #: Texts of cells without a value.
@@ -60,11 +64,13 @@ class PrintedCell:
     measure: str = SHARES[0]
     #: Source of the number of documents.
     source: str = "stated"
+    #: Number of labels, if documents can have several; None if they have one.
+    labels: int | None = None
 
     @property
     def is_share(self) -> bool:
         """True if the value is a share of documents."""
-        return self.measure.casefold() in SHARES
+        return self.labels is None and self.measure.casefold() in SHARES
 
     @property
     def is_average(self) -> bool:
@@ -79,11 +85,23 @@ class PrintedAverage(NamedTuple):
     cells: Sequence[PrintedCell]
 
 
+class PrintedTriple(NamedTuple):
+    """A method's printed F1, accuracy and Hamming loss on documents with several labels."""
+
+    set: str
+    method: str
+    triple: Triple
+    labels: int
+    #: Label density of the documents; NaN if it is not known.
+    density: float = math.nan
+
+
 class PrintedTable(NamedTuple):
     """A table of another paper."""
 
     cells: list[PrintedCell]
     averages: list[PrintedAverage]
+    triples: Sequence[PrintedTriple] = ()
 
     @property
     def unit(self) -> str:
@@ -109,13 +127,21 @@ def read_printed(path: Path) -> PrintedTable:
     if not texts:
         raise UserError(f"{path}: no numbers in it; expected a column for each method.")
     measures = {place: stated("measure", *place) or SHARES[0] for place in texts}
-    judged = {place for place, measure in measures.items() if measure.casefold() in SHARES}
+    several = {place for place in texts if stated("labels", *place)}
+    judged = several | {place for place, name in measures.items() if name.casefold() in SHARES}
     numbers = _numbers(path, texts, judged)
     signs = {sign for sign in ".," if any(sign in text for text in texts.values())} or {"."}
     cells = dict[tuple[int, str], PrintedCell]()
+    sets = dict[tuple[str, str], list[PrintedCell]]()
     for (line, column), (value, deviation) in numbers.items():
         place, measure = f"{path}:{line}", measures[line, column]
         cell = PrintedCell(lines[line]["row"], column, value, deviation, measure=measure)
+        if (line, column) in several:
+            labels = _whole(place, "labels", stated("labels", line, column), signs)
+            method = cell.row if of_columns.get("measure") else column
+            of_set = sets.setdefault((stated("set", line, column), method), [])
+            of_set.append(replace(cell, labels=labels))
+            continue
         documents, runs = (stated(key, line, column).casefold() for key in ("documents", "runs"))
         if not cell.is_average and (documents or cell.is_share):
             cell = replace(cell, documents=_whole(place, "documents", documents, signs))
@@ -136,7 +162,24 @@ def read_printed(path: Path) -> PrintedTable:
             for average, places in averages
             if average in cells and (of_cells := [cells[p] for p in places if p in cells])
         ],
+        [_triple(path, *names, of_set) for names, of_set in sets.items()],
     )
+
+
+def _triple(path: Path, name: str, method: str, cells: Sequence[PrintedCell]) -> PrintedTriple:
+    """Return the triple of a method on a set of documents with several labels."""
+    values = {cell.measure.casefold(): cell.value for cell in cells}
+    if len(cells) != len(TRIPLE) or values.keys() != {*TRIPLE}:
+        found = ", ".join(cell.measure for cell in cells)
+        form = f"expected F1, accuracy and Hamming loss once each where labels are stated; {found}"
+        remedy = "give rows of several sets of documents a column named set"
+        raise UserError(f"{path}: {method}{f', {name}' * bool(name)}: {form}; {remedy}.")
+    if len({cell.labels for cell in cells}) > 1:
+        raise UserError(
+            f"{path}: {method}: other labels on each row; expected one number of a set."
+        )
+    triple = Triple(*(values[measure] for measure in TRIPLE))
+    return PrintedTriple(name, method, triple, cells[0].labels or 0)
 
 
 def _is_average(name: str) -> bool:
