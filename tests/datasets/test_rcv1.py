@@ -75,3 +75,37 @@ def test_a_shift_is_undone():
     assert weights.shape == (4, 47_236)
     np.testing.assert_array_equal(weights[:, :10].toarray(), X)
     assert not weights[:, 10:].nnz
+
+
+def test_label_sets_are_topics_of_the_files():
+    Y = np.zeros((6, 101))
+    for n, size in (("C15", 6), ("CCAT", 5), ("E11", 4), ("GCAT", 3)):
+        Y[:size, rcv1.TOPICS.index(n)] = 1
+    assert [*rcv1._groups("frequent-4", Y)] == ["C15", "CCAT", "E11", "GCAT"]
+    assert [*rcv1._groups("file-tops", Y)] == ["CCAT", "ECAT", "GCAT"]
+    assert rcv1._groups("tops", Y)["MCAT"] == ["M11", "M12", "M13", "M14"]
+    second = {*rcv1._groups("second-level", Y)}
+    assert len(second) == 55
+    assert not {*rcv1.TOPS, "C151", "G154", "M141"} & second
+    assert {"C15", "GSPO", "G15", "M14"} <= second
+
+
+@pytest.mark.slow
+def test_options_choose_labels_documents_and_topics():
+    name = "rcv1/subset1"
+    options = {"labels": "frequent-4", "drop_unlabelled": True, "topics": 20}
+    problem, truth = rcv1.build(name, originals(name), **options)
+    _, Y = rcv1._corrected(file(name))
+    chosen = [rcv1.TOPICS.index(topic) for topic in truth.classes]
+    assert sorted(-Y.sum(axis=0))[:4] == [*-Y[:, chosen].sum(axis=0)]
+    labels = np.vstack(truth.Y)
+    assert len(labels) == Y[:, chosen].any(axis=1).sum()
+    assert labels.any(axis=1).all()
+    assert {domain.views[1].shape[1] for domain in problem.domains} == {20}
+
+
+@pytest.mark.slow
+def test_labels_cannot_be_chosen_of_a_task_that_has_all():
+    name = "rcv1/subset1-101"
+    with pytest.raises(ValueError, match="without -101"):
+        rcv1.build(name, originals(name), labels="file-tops")
