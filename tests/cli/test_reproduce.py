@@ -153,7 +153,7 @@ def test_missing_originals_are_named_before_anything_runs(call, home, write):
     assert "TRANSFERBENCH_MIRROR" in out
     assert f"warning: {named}" in call("reproduce", lost)[2]
     file = home.data / "raw" / "webkb" / "webkb-4univ-4class-raw.tar.gz"
-    file.parent.mkdir(parents=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(b"any")  # a copy is checked when it is read
     for words in ((lost, "--dry-run"), (write("one"), "--dry-run")):
         assert "not here" not in "".join(call("reproduce", *words)[1:])

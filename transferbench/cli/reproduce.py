@@ -172,7 +172,7 @@ def reproduce_batch(batch: Batch, settings: Settings, execution: Execution) -> i
         for folder in sorted(pending.folder for pending in batch.pending):
             locks.enter_context(_lock(folder, batch.shard))
         say(batch.forecast(execution.rerun, asks_hosts=True), err=True)
-        if lost := [dataset for dataset in batch.absent if dataset.is_lost]:
+        if lost := [dataset for dataset in batch.absent if dataset.lost]:
             names = ", ".join(dataset.name for dataset in lost)
             several = f"files of {names} are not here and cannot be downloaded, see --dry-run"
             say(f"warning: {lost[0] if len(lost) == 1 else several}. {REMEDY}", err=True)
@@ -239,9 +239,9 @@ def _show(batch: Batch, execution: Execution) -> None:
     obstacles = Counter(one.obstacle for one in estimates if one.obstacle)
     for dataset in batch.absent:
         echo(dataset)
-    if any(dataset.is_lost for dataset in batch.absent):
+    if any(dataset.lost for dataset in batch.absent):
         echo(REMEDY)
-    if ready := [dataset.task for dataset in batch.absent if not dataset.is_lost]:
+    if ready := [dataset.task for dataset in batch.absent if not dataset.lost]:
         echo(f"`transferbench fetch TASK`, such as {ready[0]}, downloads the files of a task now.")
     if lacking := sorted(filter(None, (o.what for o in obstacles if o.needs_data))):
         echo(f"data needed: {', '.join(lacking)}. `transferbench describe NAME` says which files.")

@@ -18,7 +18,6 @@ from statistics import fmean, median
 from typing import NamedTuple
 
 from transferbench import experiments, tasks
-from transferbench.data import fetch
 from transferbench.errors import UserError
 from transferbench.experiments.experiment import Experiment
 from transferbench.files import file_mode, write_text
@@ -28,7 +27,7 @@ from transferbench.runs.policy import Reason, Rerun, present
 from transferbench.runs.record import Identity, Limits, Record, Run
 from transferbench.runs.store import Store
 from transferbench.settings import Settings
-from transferbench.tasks import Task
+from transferbench.tasks import Absent, Task
 
 #: Prints a line to stdout, or with err=True to stderr.
 PrintLine = Callable[..., None]
@@ -116,15 +115,15 @@ class AbsentDataset(NamedTuple):
     """The files of a dataset that are not here, and what depends on them."""
 
     name: str
-    files: Sequence[fetch.Absent]
+    files: Sequence[Absent]
     #: A task that needs them, and the number of runs that do.
     task: str
     runs: int
 
     @property
-    def is_lost(self) -> bool:
-        """True if a file has no host that answers."""
-        return not all(file.answering for file in self.files)
+    def lost(self) -> list[Absent]:
+        """The files that have no host that answers."""
+        return [absent for absent in self.files if not absent.answering]
 
     def __str__(self) -> str:
         sizes = [absent.file.size for absent in self.files]
@@ -133,9 +132,10 @@ class AbsentDataset(NamedTuple):
         names = [absent.file.name.partition("/")[2] for absent in self.files[:MAX_NAMES]]
         more = [f"{len(sizes) - MAX_NAMES} more"] * (len(sizes) > MAX_NAMES)
         verb = "is" if len(sizes) == 1 else "are"
-        hosts = ", ".join(dict.fromkeys(host for file in self.files for host in file.hosts))
+        of_files = [one.hosts for one in self.lost] or [one.answering for one in self.files]
+        hosts = ", ".join(dict.fromkeys(chain.from_iterable(of_files)))
         will = f"would be downloaded from {hosts}"
-        if self.is_lost:
+        if self.lost:
             will = f"cannot be downloaded: {f'no answer from {hosts}' if hosts else 'offline'}"
         listed = f"{', '.join([*names, *more])} ({size}) {verb} not here"
         return f"{self.name}: {listed} and {will}; needed for {counted(self.runs, 'run')}"
@@ -325,16 +325,15 @@ class Batch:
         needing = (run.task.built for run in self.first_of if run in self._need_data)
         runs = Counter(task for task in needing if not is_built(task))
         originals = {task: [*tasks.original_files(task).values()] for task in runs}
-        by_dataset: defaultdict[str, list[fetch.Absent]] = defaultdict(list)
-        for absent in fetch.absent(chain.from_iterable(originals.values()), self.settings):
-            if absent.hosts or absent.file.origins:  # others are those of `tasks.lacks_files`
-                by_dataset[absent.file.name.partition("/")[0]].append(absent)
+        by_dataset: defaultdict[str, list[Absent]] = defaultdict(list)
+        for absent in tasks.absent(runs, self.settings):
+            by_dataset[absent.file.name.partition("/")[0]].append(absent)
         for name, absent_files in sorted(by_dataset.items()):
             lacking = {absent.file for absent in absent_files}
             need = [task for task in runs if lacking.intersection(originals[task])]
             number = sum(runs[task] for task in need)
             self.absent.append(AbsentDataset(name, absent_files, need[0].base, number))
-            lost = {absent.file for absent in absent_files if not absent.answering}
+            lost = {absent.file for absent in self.absent[-1].lost}
             self._lost_tasks.update(task for task in need if lost.intersection(originals[task]))
 
     def _is_built(self, task: Task) -> bool:
@@ -462,11 +461,10 @@ class Batch:
                 say(f"{pending.label}: shard {self.shard} is done; {left} of other shards are not")
             elif pending.waiting:
                 missing = f"{len(pending.waiting)} of {counted(len(pending.runs), 'run')}"
-                remedy = (
-                    f"`transferbench {shlex.join(['reproduce', *pending.experiment.arguments])}`"
-                )
+                words = shlex.join(["reproduce", *pending.experiment.arguments])
                 say(f"{pending}")
-                say(f"no page is written, as {missing} have no present result; {remedy} makes them")
+                say(f"no page is written, as {missing} have no present result")
+                say(f"`transferbench {words}` performs these and writes it")
             if pending.waiting and self.chosen is not None:
                 pending.save(store)  # with results that other experiments made
         return ended
