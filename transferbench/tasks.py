@@ -10,7 +10,7 @@ import hashlib
 import inspect
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -24,6 +24,7 @@ from transferbench.data.built import read as read
 from transferbench.data.built import read_facts as read_facts
 from transferbench.data.built import write as write
 from transferbench.data.facts import Facts, key_of_files
+from transferbench.data.fetch import Absent as Absent
 from transferbench.data.problems import Builder
 from transferbench.data.subsample import subsample
 from transferbench.errors import UserError, unknown
@@ -258,6 +259,13 @@ def lacks_files(task: Task, settings: Settings) -> bool:
         return not users_path(task, settings)
     files = [file for file in original_files(task).values() if not file.origins]
     return any(fetch.source(file, settings) is None for file in files)
+
+
+def absent(needed: Iterable[Task], settings: Settings) -> list[Absent]:
+    """Return the originals of tasks that are to be downloaded, see `fetch.absent`."""
+    # Files that only the user has are those of `lacks_files`.
+    files = [file for task in needed for file in original_files(task).values()]
+    return [one for one in fetch.absent(files, settings) if one.hosts or one.file.origins]
 
 
 def users_files_key(task: Task, settings: Settings | None = None) -> str:

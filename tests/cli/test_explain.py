@@ -13,10 +13,11 @@ from conftest import slow_unless
 
 from transferbench import experiments, models, parameters
 from transferbench.cli import invoke
+from transferbench.cli.reproduce import command as reproduce
 from transferbench.cli.run import command
 from transferbench.evidence import explain as explaining
 from transferbench.evidence import summary
-from transferbench.evidence.frame import read_cells
+from transferbench.evidence.frame import read_cells, table_columns
 from transferbench.evidence.pages import Evidence
 from transferbench.runs import runner, store
 
@@ -59,6 +60,24 @@ def test_the_command_of_every_cell_runs_its_cells(name, monkeypatch):
             assert [cell.identity for cell in again] == [cell.identity for cell in cells]
 
 
+@pytest.mark.parametrize("name", ["gtl-table3", "gtl-figure2a", "himls-table2", "choice"])
+def test_the_command_that_makes_a_number_again_makes_all_its_runs(name):
+    """Also those of a grid, of all splits, and of all points of a curve."""
+    file = experiments.load(name)
+    column_of = {label: column for label, column, _ in table_columns(file)}
+    planned: dict = {}
+    for each in file.runs():
+        planned.setdefault((each.row, each.column), set()).add(each.run)
+    for cell in read_cells(file, ROOT / "results" / name):
+        program, verb, *arguments = shlex.split(explaining.again(file, cell))
+        assert (program, verb) == ("transferbench", "reproduce")
+        given = reproduce.make_context("reproduce", arguments).params
+        assert (given["names"], given["rerun"]) == ((name,), "all")
+        cells, runs = explaining.chosen(file, given["rows"], given["columns"])
+        assert cells == {(cell.row, cell.column)}
+        assert runs == planned[cell.row, column_of[cell.column]]
+
+
 def test_the_command_of_several_splits_has_a_part_for_each():
     planned = [p.run for p in experiments.load("himls-table2").runs(2) if p.column == "MLS"]
     words = shlex.split(explaining.command(planned[:2]))
@@ -73,7 +92,9 @@ def test_a_number_is_explained(explain):
     assert code == 0
     for text in (
         "gtl-unit-length: GCMF, comp vs rec\n",
-        "again     transferbench run gtl/comp-vs-rec --model gcmf --repeats 5\n",
+        "again     transferbench reproduce gtl-unit-length --row 'comp vs rec' --column GCMF "
+        "--rerun all\n",
+        "runs      transferbench run gtl/comp-vs-rec --model gcmf --repeats 5\n",
         "paper     92.36 % ± 0; Transfer Learning with Graph Co-Regularization, AAAI 2012, Table 3",
         "▲ different, ours is better; difference +6.8",
         "by seed   0: 99.1",
@@ -164,7 +185,10 @@ def test_a_reproduction_ends_with_its_totals_and_largest_differences():
     assert title == "Largest differences:"
     assert len(largest) == 1 + summary.LARGEST
     assert largest[1][:2] == ["'rec vs talk'", "DKT"]
-    assert last.startswith("`transferbench explain gtl-table3 'rec vs talk' DKT` ")
+    explained, made = last.splitlines()
+    assert explained.startswith("`transferbench explain gtl-table3 'rec vs talk' DKT` ")
+    again = "transferbench reproduce gtl-table3 --row 'rec vs talk' --column DKT --rerun all"
+    assert made.startswith(f"`{again}` ")
     (by_paper, *_) = summary.closing(evidence, by_paper=True)
     assert [row[0] for row in by_paper[1:]] == ["GTL"]
     assert not [*summary.closing({}, by_paper=True)]

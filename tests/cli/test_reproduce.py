@@ -121,9 +121,128 @@ def test_unavailable_data_do_not_stop_other_experiments(call, home, write):
     made = lines(home.results, "lost")
     code, out, err = call("reproduce", lost, write("one"))
     assert code == 0
-    assert "lost: 2 of 2 runs finished (2 kept from earlier)" in out
+    assert (
+        "lost: 0 of 2 runs finished, 2 without data (earlier results are shown)\n"
+        in out.replace(" (1 of 2)", "")
+    )
     assert "earlier results are kept" in err
+    assert "lost: 2 runs could not be compared with their data, as originals of mtc/webkb4 " in err
     assert [line | {"reason": ""} for line in lines(home.results, "lost")] == made
+
+
+def test_earlier_results_are_no_success_of_a_command_whose_data_are_missing(call, home, write):
+    lost = write("lost", task="mtc/webkb4")
+    call("reproduce", lost)
+    falsify(home.results, "lost", status="done", reason="")
+    code, out, err = call("reproduce", lost, "--rerun", "all")
+    assert code == 1
+    assert "lost: 0 of 2 runs finished, 2 without data (earlier results are shown)\n" in out
+    last = err.splitlines()[-1]
+    assert last.startswith("lost: 2 runs could not be performed, as originals of mtc/webkb4 could")
+    assert last.endswith("The numbers shown for them are of earlier results.")
+
+
+def test_missing_originals_are_named_before_anything_runs(call, home, write):
+    lost = write("lost", task="mtc/webkb4")
+    named = "webkb: webkb-4univ-4class-raw.tar.gz (1.3 MB) is not here and cannot be downloaded"
+    code, out, err = call("reproduce", lost, write("one"), "--dry-run")
+    assert code == 0, err
+    assert "2 experiments: 2 runs to do, 0 reused, 2 without data" in out
+    (line,) = (line for line in out.splitlines() if line.startswith(named))
+    assert line.endswith("offline; needed for 2 runs")
+    assert "TRANSFERBENCH_MIRROR" in out
+    assert f"warning: {named}" in call("reproduce", lost)[2]
+    file = home.data / "raw" / "webkb" / "webkb-4univ-4class-raw.tar.gz"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(b"any")  # a copy is checked when it is read
+    for words in ((lost, "--dry-run"), (write("one"), "--dry-run")):
+        assert "not here" not in "".join(call("reproduce", *words)[1:])
+
+
+def chosen_lines(home: Settings, name: str) -> set[str]:
+    """Return what tells the two columns of the small experiments apart, of each run on disk."""
+    return {f"{line['model']} {line['params']['n_init']}" for line in lines(home.results, name)}
+
+
+@pytest.fixture
+def printed(write):
+    """An experiment with a printed number in each of two columns."""
+    path = Path(write("both", starts=3))
+    numbers = "published: {made up: {again: 50.0, k-means: 50.0}}\n"
+    path.write_text(f"{path.read_text()}{numbers}tolerance: {{value: 1.0, reason: none}}\n")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "names", [("--column", "again"), ("--row", "clusters", "--column", "AGAIN")]
+)
+def test_a_number_is_made_on_demand_and_the_whole_reuses_it(call, home, printed, names):
+    assert (
+        "1 experiment: 2 runs to do, 0 reused" in call("reproduce", printed, *names, "--dry-run")[1]
+    )
+    code, out, err = call("reproduce", printed, *names)
+    assert code == 0, err
+    assert chosen_lines(home, "both") == {"kmeans 3"}
+    assert not (home.results / "both" / "table.md").exists()
+    assert "both: 2 of 2 runs finished\n" in out
+    assert "no page is written, as 2 of 4 runs have no present result" in out
+    assert "both: again, made up\n" in out
+    assert re.search(r"verdict  . .*difference [+-]\d+\.\d\d, tolerance 1;", out)
+    assert "`transferbench explain both 'made up' again` shows" in out
+    again = re.search(r"`transferbench (.*)` makes it again", out)[1]
+    assert again == "reproduce both --row 'made up' --column again --rerun all"
+    assert "2 of 2 runs" in call("explain", "both", "made up", "again")[1]
+
+    assert "2 runs to do, 2 reused" in call("reproduce", printed)[2]
+    page = (home.results / "both" / "table.md").read_text()
+    before = lines(home.results, "both")
+    code, out, err = call(*shlex.split(again))
+    assert (code, "2 runs to do, 0 reused" in err) == (0, True)
+    assert "both: 4 of 4 runs finished (2 kept from earlier)" in out  # a whole table again
+    assert (home.results / "both" / "table.md").read_text() == page
+    made_again = [old["params"] for old in before if old not in lines(home.results, "both")]
+    assert {params["n_init"] for params in made_again} <= {3}
+    assert call("tables", "both", "--check")[0] == 0
+
+
+def test_chosen_numbers_have_other_options_too(call, home, printed):
+    two = ("reproduce", printed, "--column", "again")
+    assert call("reproduce", printed)[0] == 0
+    code, out, err = call(*two, "--repeats", "1")  # its run is known, and becomes one of the file
+    assert code == 0, err
+    assert "0 runs to do, 1 reused" in err
+    again = "reproduce both --repeats 1 --row 'made up' --column again --rerun all"
+    assert f"`transferbench {again}` makes it again" in out
+    assert "1 of 1 runs" in call("explain", "both", "made up", "again", "--repeats", "1")[1]
+
+    folder = str(home.results.parent / "shards")
+    ended = [call("--results", folder, *two, "--shard", f"{number}/2") for number in (1, 2)]
+    assert [code for code, *_ in ended] == [0, 0]
+    assert "of other shards are not" in ended[0][1] or "2 of 2 runs finished" in ended[0][1]
+    assert "both: 2 of 2 runs finished" in ended[1][1]
+    assert len(lines(Path(folder), "both")) == 2
+
+    code, out, _ = call("--results", folder, *two, "--rerun", "all", "--time-limit", "1e-9")
+    assert code == 1
+    assert "2 timeout" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["both", "--row", "made op"], "unknown row 'made op'. Did you mean 'made up'?"),
+        (["both", "--column", "agian"], "unknown column 'agian'. Did you mean 'again'?"),
+        (["both", "one", "--row", "made up"], "are for one experiment; name one alone."),
+        (["--all", "--row", "made up"], "are for one experiment; name one alone."),
+        (["mtc", "--column", "LSKMTC"], "are for one experiment; name one alone."),
+    ],
+)
+def test_a_number_that_is_none_is_one_line(call, home, write, printed, arguments, message):
+    known = {"both": printed, "one": write("one")}
+    code, out, err = call("reproduce", *(known.get(word, word) for word in arguments))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert not home.results.exists()
 
 
 def test_failed_runs_keep_earlier_results(call, home, write):

@@ -8,6 +8,7 @@ import hashlib
 import http.server
 import multiprocessing
 import os
+import socket
 import subprocess
 import tarfile
 import tempfile
@@ -93,6 +94,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return answer(self)
         self.start(len(answer))
         self.wfile.write(answer)
+
+    def do_HEAD(self) -> None:
+        self.server.asked.append(self.path)
+        self.send_error(404)  # an answer, too
 
     def start(self, length: int | str) -> None:
         self.send_response(200)
@@ -209,6 +214,41 @@ def test_the_source_is_the_first_place_and_nothing_changes(server, settings, tmp
     assert server.asked == []
     fetch.get(FILE, mirrored)
     assert fetch.source(from_origins(url), settings) == "cache"
+
+
+def test_absent_files_are_listed_with_the_hosts_that_answer(
+    server, settings, tmp_path, monkeypatch
+):
+    """Each host is asked once and in little time, and none where nothing is absent or offline."""
+    monkeypatch.setattr(fetch, "ANSWER_TIMEOUT", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent, socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        ports = [one.getsockname()[1] for one in (silent, closed)]
+        mute, none = (Url(f"http://user:secret@127.0.0.1:{port}/a") for port in ports)
+        some = [
+            dataclasses.replace(from_origins(mute, none, Url(f"{server.url}/{name}")), name=name)
+            for name in ("toy/a", "toy/b")
+        ]
+        lost = from_origins(mute, none, WHEEL)  # pip finds no such wheel
+        start = time.monotonic()
+        found = fetch.absent([*some, lost, lost], settings)
+        assert time.monotonic() - start < fetch.ANSWERS_TIMEOUT + 1
+    dead = tuple(f"127.0.0.1:{port}" for port in ports)
+    host = server.url.removeprefix("http://")
+    assert [(one.file, one.hosts, one.answering) for one in found] == [
+        *((file, (*dead, host), (host,)) for file in some),
+        (lost, (*dead, "the package index"), ()),
+    ]
+    assert len(server.asked) == 1
+    assert fetch.absent([lost], settings.replace(offline=True)) == [fetch.Absent(lost, (), ())]
+    mirrored = settings.replace(mirrors=(str(mirror(tmp_path / "mirror", GOOD)),))
+    assert fetch.absent([lost], mirrored) == []
+    assert len(server.asked) == 1
+    on_web = settings.replace(mirrors=(f"{server.url}/mirror",), offline=False)
+    assert fetch.absent([FILE], on_web) == [fetch.Absent(FILE, (host,), (host,))]
+    make_wheel(tmp_path / "links", {"toy_data/a.bin": GOOD})
+    (one,) = fetch.absent([from_origins(WHEEL)], settings)
+    assert one.answering == ("the package index",)
 
 
 # Wheels

@@ -127,7 +127,7 @@ def test_every_cell_and_claim_has_its_place(results, pages):
         for one in planned:
             place = f", {file.spec.figure.label} = {one.x:g}" if one.x == one.x else ""
             dialog = dialogs[f"{file.name}: {one.column}, {one.row}{place}"]
-            assert dialog["again"] == command(each.run for each in one.records)
+            assert dialog["runs"] == command(each.run for each in one.records)
             assert dialog.get("data", "") == ", ".join(
                 dict.fromkeys(r.data for r in one.records if r.data)
             )

@@ -2,7 +2,7 @@
 
 import textwrap
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from typing import Any
@@ -30,6 +30,18 @@ def echo(message: Any = "", *, err: bool = False, nl: bool = True) -> None:
 def echo_sentences(text: str) -> None:
     """Print text in lines of at most WIDTH characters; options stay whole, to be copied."""
     echo(textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False))
+
+
+def echo_named(texts: Mapping[str, str]) -> None:
+    """Print texts beside their names; a command stays in one line, to be copied."""
+    left = max(map(len, texts)) + 6
+    for name, text in texts.items():
+        lines = [text]
+        if not text.startswith("transferbench "):
+            lines = textwrap.wrap(
+                text, WIDTH - left, break_long_words=False, break_on_hyphens=False
+            )
+        echo(f"  {name:{left - 4}}" + ("\n" + " " * (left - 2)).join(lines))
 
 
 def echo_table(rows: Sequence[Sequence[str]]) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import textwrap
-from collections.abc import Mapping
 
 import click
 
 from transferbench.cli._options import completing, experiment_names
 from transferbench.cli._results import locate, repeats_option
-from transferbench.cli._terminal import WIDTH, echo, echo_sentences, echo_table
+from transferbench.cli._terminal import echo, echo_named, echo_sentences, echo_table
 from transferbench.settings import Settings
 
 
@@ -64,25 +62,13 @@ def command(
     echo_sentences(explain.first_sentences(file, cells, cell, findings))
     if not math.isnan(cell.published):
         echo("\nWhat is known of it:")
-        _echo_named(explain.why(file, cells, cell, findings))
+        echo_named(explain.why(file, cells, cell, findings))
         echo("\nWhat it is:")
     facts.pop("verdict", None)  # the first sentence has it
-    _echo_named(facts)
+    echo_named(facts)
     task = cell.records[0].run.task
     built = task.built_path(settings).is_file()
     digest = tasks.ensure_built(task, settings).facts.key if built else ""
     echo("\nSince then:")
     changed = explain.since(cell, digest)
-    _echo_named({name: text or "unchanged" for name, text in changed.items()})
-
-
-def _echo_named(texts: Mapping[str, str]) -> None:
-    """Print texts beside their names; a command stays in one line, to be copied."""
-    left = max(map(len, texts)) + 6
-    for name, text in texts.items():
-        lines = [text]
-        if name != "again":
-            lines = textwrap.wrap(
-                text, WIDTH - left, break_long_words=False, break_on_hyphens=False
-            )
-        echo(f"  {name:{left - 4}}" + ("\n" + " " * (left - 2)).join(lines))
+    echo_named({name: text or "unchanged" for name, text in changed.items()})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ import click
 
 from transferbench.cli._options import REPEATS, several_experiments
 from transferbench.cli._runs import Execution, execution_options
-from transferbench.cli._terminal import echo, echo_table, say
+from transferbench.cli._terminal import echo, echo_named, echo_table, say
 from transferbench.messages import counted, duration
 from transferbench.settings import Settings
 
@@ -22,10 +22,18 @@ if TYPE_CHECKING:
 
     from transferbench.evidence.pages import Evidence
     from transferbench.experiments.batch import Batch, Shard
+    from transferbench.experiments.experiment import Experiment
 
 
 #: Numbers of cores for which a dry run forecasts the time.
 CORES = (2, 16, 64)
+#: What to do about files that cannot be downloaded.
+REMEDY = (
+    "Name a mirror in TRANSFERBENCH_MIRROR, or `transferbench fetch` them elsewhere and copy the "
+    "data folder."
+)
+#: Largest number of chosen cells that are shown at the end.
+MAX_CELLS = 8
 
 
 def shard(text: str) -> Shard:
@@ -51,11 +59,21 @@ def shard(text: str) -> Shard:
     "--shard", type=shard, metavar="I/N",
     help="Perform the I-th of N parts of the runs, for N jobs that need not know of each other.",
 )  # fmt: skip
+@click.option(
+    "--row", "rows", multiple=True,
+    help="Perform only the runs of this row of one experiment, named as `explain` takes it; "
+    "repeatable.",
+)  # fmt: skip
+@click.option(
+    "--column", "columns", multiple=True,
+    help="Perform only the runs of this column; repeatable. With --row, perform those of the cells "
+    "in both.",
+)  # fmt: skip
 @execution_options
 @click.pass_obj
 def command(
     settings: Settings, /, names: tuple[str, ...], everything: bool, repeats: int | None,
-    shard: Shard | None, execution: Execution,
+    shard: Shard | None, rows: tuple[str, ...], columns: tuple[str, ...], execution: Execution,
 ) -> int:  # fmt: skip
     """Rebuild published tables and figures.
 
@@ -68,9 +86,16 @@ def command(
     writes results/EXPERIMENT/ as soon as the last run of an experiment has ended, and the quickest
     experiments come first. At the end it prints the totals and the largest differences from the
     published values.
+
+    With --row or --column it prints the chosen numbers and their verdicts instead. Their runs are
+    saved. It writes the pages only if the other runs of the experiment have results, too.
+
+    \b
+    transferbench reproduce gtl-table3 --row comp-vs-rec --column gcmf
     """
     from transferbench import experiments
     from transferbench.errors import UserError
+    from transferbench.evidence import explain
     from transferbench.evidence.pages import write_pages
     from transferbench.experiments.batch import Batch
 
@@ -84,11 +109,42 @@ def command(
     if shard and execution.rerun == "all":
         remedy = "give the new results a folder of their own (--results)"
         raise UserError(f"--shard with --rerun all cannot tell new results from old; {remedy}.")
+    named = bool(rows or columns)
+    if named and (everything or len(planned) != 1):
+        raise UserError("--row and --column are for one experiment; name one alone.")
+    cells, runs = explain.chosen(planned[0], rows, columns) if named else (set(), None)
     shown: dict[str, Evidence] = {}
-    batch = Batch(planned, settings, partial(write_pages, kept=shown), shard)
+    batch = Batch(planned, settings, partial(write_pages, kept=shown), shard, runs)
     code = reproduce_batch(batch, settings, execution)
-    _print_answer(shown, by_paper=everything)
+    if execution.dry_run:
+        return code
+    if named:
+        _print_cells(planned[0], batch.pending[0].folder, cells)
+    else:
+        _print_answer(shown, by_paper=everything)
+    for sentence in batch.without_data():
+        say(sentence, err=True)
     return code
+
+
+def _print_cells(experiment: Experiment, folder: Path, chosen: Set[tuple[str, str]]) -> None:
+    """Print the verdicts of chosen cells, and the commands for the first of them."""
+    from transferbench.evidence import explain
+    from transferbench.evidence.frame import read_cells
+
+    cells = [one for one in read_cells(experiment, folder) if (one.row, one.column) in chosen]
+    if experiment.spec.figure and experiment.spec.figure.iterations:  # the last point of each curve
+        cells = [*{(one.row, one.column): one for one in cells}.values()]
+    for cell in cells[:MAX_CELLS]:
+        facts = {"verdict": cell.reason and f"none: {cell.reason}"}
+        facts |= explain.describe_cell(experiment, cell)
+        echo(f"\n{facts['title']}")
+        echo_named({name: facts[name] for name in ("ours", "paper", "verdict") if facts[name]})
+    if len(cells) > MAX_CELLS:
+        words = shlex.join(["transferbench", "explain", *experiment.arguments])
+        echo(f"\n{len(cells) - MAX_CELLS} more; `{words} ROW COLUMN` shows each.")
+    if cells:
+        echo(f"\n{explain.hint(experiment, cells[0])}")
 
 
 def _print_answer(shown: dict[str, Evidence], *, by_paper: bool) -> None:
@@ -115,7 +171,11 @@ def reproduce_batch(batch: Batch, settings: Settings, execution: Execution) -> i
     with ExitStack() as locks:
         for folder in sorted(pending.folder for pending in batch.pending):
             locks.enter_context(_lock(folder, batch.shard))
-        say(batch.forecast(execution.rerun), err=True)
+        say(batch.forecast(execution.rerun, asks_hosts=True), err=True)
+        if lost := [dataset for dataset in batch.absent if dataset.lost]:
+            names = ", ".join(dataset.name for dataset in lost)
+            several = f"files of {names} are not here and cannot be downloaded, see --dry-run"
+            say(f"warning: {lost[0] if len(lost) == 1 else several}. {REMEDY}", err=True)
         expected = Forecast(batch.estimates.values())
         if expected.finished and not expected.to_do:
             say("--rerun all makes finished runs again; `verify` repeats a few", err=True)
@@ -155,7 +215,7 @@ def _show(batch: Batch, execution: Execution) -> None:
     from transferbench.experiments.batch import hours_on
     from transferbench.runs.policy import OUTDATED, REASONS
 
-    sentence = batch.forecast(execution.rerun)
+    sentence = batch.forecast(execution.rerun, asks_hosts=True)
     seconds = [batch.expected.get(run, 0.0) for run in batch.in_order()]
     lines = [["experiment", "done", "to run", "minutes of one core", ""]]
     for pending in batch.pending:
@@ -177,7 +237,13 @@ def _show(batch: Batch, execution: Execution) -> None:
     for reason, count in reasons.most_common():
         echo(f"{counted(count, 'run')} {REASONS[reason]}")
     obstacles = Counter(one.obstacle for one in estimates if one.obstacle)
-    if lacking := sorted(obstacle.what for obstacle in obstacles if obstacle.needs_data):
+    for dataset in batch.absent:
+        echo(dataset)
+    if any(dataset.lost for dataset in batch.absent):
+        echo(REMEDY)
+    if ready := [dataset.task for dataset in batch.absent if not dataset.lost]:
+        echo(f"`transferbench fetch TASK`, such as {ready[0]}, downloads the files of a task now.")
+    if lacking := sorted(filter(None, (o.what for o in obstacles if o.needs_data))):
         echo(f"data needed: {', '.join(lacking)}. `transferbench describe NAME` says which files.")
     if whys := [(o.what, n) for o, n in obstacles.most_common() if not o.needs_data]:
         echo("unavailable the last time, and tried again, but not counted as to run:")

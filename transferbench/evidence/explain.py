@@ -11,14 +11,14 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from itertools import groupby
+from itertools import groupby, product
 from statistics import fmean
 from typing import Literal
 
 from transferbench import datasets, experiments, models, parameters
 from transferbench.errors import MAX_LISTED, UserError, unknown
 from transferbench.evidence.audit import Finding
-from transferbench.evidence.frame import Cell
+from transferbench.evidence.frame import Cell, table_columns
 from transferbench.evidence.page import anchor
 from transferbench.evidence.verdict import DIFFERENT, LOOKS
 from transferbench.experiments.experiment import Experiment
@@ -26,6 +26,21 @@ from transferbench.experiments.schema import Schema
 from transferbench.messages import counted
 from transferbench.runs import worker
 from transferbench.runs.record import Run
+
+
+def chosen(
+    experiment: Experiment, rows: Sequence[str], columns: Sequence[str]
+) -> tuple[set[tuple[str, str]], set[Run]]:
+    """Return the rows and columns of the cells that names choose, and all runs of these cells."""
+    # `rows`, `columns`: Names as `find` takes them; none stand for all.
+    by_task, by_model = _other_names(experiment)
+    known = {label: name for label, name, _ in table_columns(experiment)}
+    labels = experiment.spec.rows.keys()
+    of_rows = {_label("row", name, by_task, labels) for name in rows} or labels
+    of_columns = {_label("column", name, by_model, known.keys()) for name in columns} or known
+    cells = {*product(of_rows, of_columns)}
+    planned = {(row, known[label]) for row, label in cells}
+    return cells, {one.run for one in experiment.runs() if (one.row, one.column) in planned}
 
 
 def find(
@@ -200,7 +215,8 @@ def describe_cell(experiment: Experiment, cell: Cell) -> dict[str, str]:
         "paper": f"{printed}; {paper.title}, {paper.venue}, {paper.place}",
         "verdict": "" if spec.figure else _verdict(experiment, cell),
         "number": identity(experiment, cell) if cell.runs else "",
-        "again": command(record.run for record in cell.records),
+        "again": again(experiment, cell),
+        "runs": command(record.run for record in cell.records),
         "setting": ", ".join(f"{n}={value}" for n, value in cell.records[0].run.params.items()),
         "chosen": cell.setting,
         f"by {spec.repeats_over[:-1]}": ", ".join(
@@ -279,6 +295,22 @@ def since(cell: Cell, data: str) -> dict[str, str]:
         "code": "" if made_by == {code} else f"now {code}",
         "versions": ", ".join(changed),
     }
+
+
+def again(experiment: Experiment, cell: Cell) -> str:
+    """Return the command line that makes all runs of a number again and prints its verdict."""
+    where = ("--row", cell.row, "--column", cell.column)
+    return shlex.join(
+        ["transferbench", "reproduce", *experiment.arguments, *where, "--rerun", "all"]
+    )
+
+
+def hint(experiment: Experiment, cell: Cell) -> str:
+    """Return which commands explain a number, and make it again."""
+    at = [] if math.isnan(cell.x) else ["--x", f"{cell.x:g}"]
+    words = shlex.join(["explain", *experiment.arguments, cell.row, cell.column, *at])
+    made = f"`{again(experiment, cell)}` makes it again."
+    return f"`transferbench {words}` shows what is known of it.\n{made}"
 
 
 def command(runs: Iterable[Run]) -> str:

@@ -1,7 +1,6 @@
 """The answer: how far the papers reproduce, on the README, the results' README and the report."""
 
 import math
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
@@ -280,7 +279,7 @@ def closing(
 
 
 def _largest(evidences: Mapping[str, Evidence]) -> Iterator[list[list[str]] | str]:
-    """Yield the largest differences from print, and the command that explains the first."""
+    """Yield the largest differences from print, and the commands for the first."""
     cells = [
         (-abs(cell.difference) * evidence.experiment.spec.to_percent, evidence, cell)
         for evidence in evidences.values()
@@ -297,5 +296,4 @@ def _largest(evidences: Mapping[str, Evidence]) -> Iterator[list[list[str]] | st
         *(explain.difference_row(e.experiment, cell, named=several) for _, e, cell in largest),
     ]
     _, evidence, cell = largest[0]
-    words_of = shlex.join([*evidence.experiment.arguments, cell.row, cell.column])
-    yield f"`transferbench explain {words_of}` shows what is known of it."
+    yield explain.hint(evidence.experiment, cell)

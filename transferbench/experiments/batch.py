@@ -7,8 +7,9 @@ import hashlib
 import heapq
 import json
 import math
+import shlex
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, partial
 from itertools import chain
@@ -22,10 +23,11 @@ from transferbench.experiments.experiment import Experiment
 from transferbench.files import file_mode, write_text
 from transferbench.messages import counted, duration
 from transferbench.runs import runner, store
-from transferbench.runs.policy import Reason, Rerun
+from transferbench.runs.policy import Reason, Rerun, present
 from transferbench.runs.record import Identity, Limits, Record, Run
 from transferbench.runs.store import Store
 from transferbench.settings import Settings
+from transferbench.tasks import Absent, Task
 
 #: Prints a line to stdout, or with err=True to stderr.
 PrintLine = Callable[..., None]
@@ -36,6 +38,8 @@ WritePages = Callable[[Experiment, Path, Mapping[Identity, Record]], list[Path]]
 
 #: Seconds that a run takes beside its fit: for its process, the task, measures and record.
 OVERHEAD = 0.1
+#: Largest number of files of a dataset that a message names.
+MAX_NAMES = 3
 
 
 class Shard(NamedTuple):
@@ -58,7 +62,8 @@ class Obstacle(NamedTuple):
 
     #: True if files are needed that cannot be had, or could not the last time.
     needs_data: bool
-    #: The task whose files are needed, or why the run had no result the last time.
+    #: The task whose files are needed, "" if `Batch.absent` has them; or why the run had no result
+    #: the last time.
     what: str
 
 
@@ -106,6 +111,36 @@ class Forecast:
         return count + (f", and {self.unknown} without an estimate" if self.unknown else "")
 
 
+class AbsentDataset(NamedTuple):
+    """The files of a dataset that are not here, and what depends on them."""
+
+    name: str
+    files: Sequence[Absent]
+    #: A task that needs them, and the number of runs that do.
+    task: str
+    runs: int
+
+    @property
+    def lost(self) -> list[Absent]:
+        """The files that have no host that answers."""
+        return [absent for absent in self.files if not absent.answering]
+
+    def __str__(self) -> str:
+        sizes = [absent.file.size for absent in self.files]
+        known = sum(filter(None, sizes))
+        size = f"{known / 1e6:.1f} MB{' and more' * (None in sizes)}" if known else "unknown size"
+        names = [absent.file.name.partition("/")[2] for absent in self.files[:MAX_NAMES]]
+        more = [f"{len(sizes) - MAX_NAMES} more"] * (len(sizes) > MAX_NAMES)
+        verb = "is" if len(sizes) == 1 else "are"
+        of_files = [one.hosts for one in self.lost] or [one.answering for one in self.files]
+        hosts = ", ".join(dict.fromkeys(chain.from_iterable(of_files)))
+        will = f"would be downloaded from {hosts}"
+        if self.lost:
+            will = f"cannot be downloaded: {f'no answer from {hosts}' if hosts else 'offline'}"
+        listed = f"{', '.join([*names, *more])} ({size}) {verb} not here"
+        return f"{self.name}: {listed} and {will}; needed for {counted(self.runs, 'run')}"
+
+
 class PendingExperiment:
     """The runs of an experiment: planned, and those whose records have not arrived yet."""
 
@@ -129,38 +164,48 @@ class PendingExperiment:
         self.records: dict[Run, Record] = {}
         #: Number of those that earlier commands made.
         self.reused = 0
+        #: Runs that have an earlier result, because their data could not be obtained.
+        self.without_data: list[Run] = []
 
-    def add(self, run: Run, record: Record, reused: bool) -> bool:
+    def add(self, run: Run, record: Record, reused: bool, lacks_data: bool = False) -> bool:
         """Add the record of a run; return True if it was the last one of the experiment."""
         if run not in self.waiting:
             return False
-        self.reused += reused
+        self.reused += reused and not lacks_data
+        self.without_data += [run] * lacks_data
         self.waiting.remove(run)
         self.records[run] = record
         return not self.waiting
 
     def write(self, records: Store, write_pages: WritePages) -> list[Path]:
         """Write the file of runs and the pages made of it; return the paths of the pages."""
-        planned = {run: self.records[run] for run in self.runs}
+        return write_pages(self.experiment, self.folder, self.save(records))
+
+    def save(self, records: Store) -> dict[Identity, Record]:
+        """Write the records that have arrived to the file of runs; return all that it has."""
+        planned = {run: self.records[run] for run in self.runs if run in self.records}
         if not self.experiment.spec.keeps_decisions:
             planned = {
                 run: replace(record, right={}) if record.right else record
                 for run, record in planned.items()
             }
-        in_file = records.rewrite_in_order(self.file, planned)
-        return write_pages(self.experiment, self.folder, in_file)
+        return records.rewrite_in_order(self.file, planned)
 
     def __str__(self) -> str:
         counts = Counter(record.status for record in self.records.values())
         lost = "".join(f", {counts[s]} {s}" for s in sorted(counts.keys() - {"done"}))
+        n = len(self.without_data)
+        lost += f", {n} without data (earlier results are shown)" if n else ""
         earlier = f" ({self.reused} kept from earlier)" if self.reused else ""
-        return f"{self.label}: {counts['done']} of {len(self.records)} runs finished{lost}{earlier}"
+        done = f"{counts['done'] - n} of {len(self.records)} runs finished"
+        return f"{self.label}: {done}{lost}{earlier}"
 
 
 class Batch:
     """Experiments to reproduce together."""
 
     # `shard`: Perform this part of the runs only; None for all.
+    # `chosen`: Perform these runs only; None for all.
 
     def __init__(
         self,
@@ -168,10 +213,20 @@ class Batch:
         settings: Settings,
         write_pages: WritePages,
         shard: Shard | None = None,
+        chosen: Collection[Run] | None = None,
     ) -> None:
         self.settings, self.write_pages, self.shard = settings, write_pages, shard
+        self.chosen = chosen
         #: What is known of each run, after `forecast`.
         self.estimates: dict[Run, Estimate] = {}
+        #: Datasets whose files are not here, after `forecast` with `asks_hosts`.
+        self.absent: list[AbsentDataset] = []
+        #: Tasks that cannot be built, as a file of these has no host that answers.
+        self._lost_tasks: set[Task] = set()
+        #: Runs whose task is to be built, after `forecast`.
+        self._need_data: set[Run] = set()
+        #: Which other runs count as unfinished, after `forecast`.
+        self._rerun_others: Rerun = "outdated"
         #: Seconds of each run, 0 if it is not to do, after `forecast`; unknown ones are left out.
         self.expected: dict[Run, float] = {}
         self._lacks_files = cache(partial(tasks.lacks_files, settings=settings))
@@ -210,11 +265,22 @@ class Batch:
         """Return the limits that a run's experiment states."""
         return self.first_of[run].experiment.spec.limits.of_run()
 
-    def forecast(self, rerun: Rerun, *, trust_files: bool = False) -> str:
+    def forecast(self, rerun: Rerun, *, trust_files: bool = False, asks_hosts: bool = False) -> str:
         """Estimate the runs, sort the experiments, the quickest first, and return a sentence."""
+        # `asks_hosts`: Also find the `absent` files, and ask the hosts that have them.
         runs = list(filter(self._performs, self.first_of))
         seconds = self._seconds()
         reasons = runner.reasons(runs, self.settings, self.store, self.file_of, rerun)
+        self._rerun_others = "missing" if rerun == "missing" else "outdated"
+        # Also a run that has its result needs the task: its data may have changed.
+        checked = rerun == "outdated"
+        self._need_data = {
+            run
+            for run, reason in zip(runs, reasons, strict=True)
+            if reason or (checked and not self.store.is_published(run))
+        }
+        if asks_hosts:
+            self._find_absent()
         for run, reason in zip(runs, reasons, strict=True):
             if not reason or (trust_files and reason == "untracked code"):
                 self.estimates[run] = Estimate("")
@@ -253,8 +319,31 @@ class Batch:
 
         return seconds
 
+    def _find_absent(self) -> None:
+        """Find the files that are not here, of tasks that are to be built, by dataset."""
+        is_built = cache(self._is_built)
+        needing = (run.task.built for run in self.first_of if run in self._need_data)
+        runs = Counter(task for task in needing if not is_built(task))
+        originals = {task: [*tasks.original_files(task).values()] for task in runs}
+        by_dataset: defaultdict[str, list[Absent]] = defaultdict(list)
+        for absent in tasks.absent(runs, self.settings):
+            by_dataset[absent.file.name.partition("/")[0]].append(absent)
+        for name, absent_files in sorted(by_dataset.items()):
+            lacking = {absent.file for absent in absent_files}
+            need = [task for task in runs if lacking.intersection(originals[task])]
+            number = sum(runs[task] for task in need)
+            self.absent.append(AbsentDataset(name, absent_files, need[0].base, number))
+            lost = {absent.file for absent in self.absent[-1].lost}
+            self._lost_tasks.update(task for task in need if lost.intersection(originals[task]))
+
+    def _is_built(self, task: Task) -> bool:
+        """Return True if the data folder has a task."""
+        return present(task, self.settings)[0] is not None
+
     def _obstacle(self, run: Run) -> Obstacle | None:
         """Return what will keep a run from a result, as far as it is known before it is tried."""
+        if run.task.built in self._lost_tasks:
+            return Obstacle(True, "")
         record = self.store.get(run, self.file_of(run))
         reason = record.reason if record and record.status == "unavailable" else ""
         # The reason names the file if one could not be obtained.
@@ -264,8 +353,12 @@ class Batch:
         return Obstacle(False, reason) if reason else None
 
     def _performs(self, run: Run) -> bool:
-        """Return True if the run is in the shard."""
-        return self.shard is None or self.shard.has(run)
+        """Return True if the run is in the shard, and is chosen."""
+        return self._asks_for(run) and (self.shard is None or self.shard.has(run))
+
+    def _asks_for(self, run: Run) -> bool:
+        """Return True if the run is chosen, in whatever shard it is."""
+        return self.chosen is None or run in self.chosen
 
     def in_order(self) -> list[Run]:
         """Return the runs in the order in which they start."""
@@ -280,7 +373,8 @@ class Batch:
     def run(self, execute: Execute, say: PrintLine) -> int:
         """Perform the runs and write each experiment as its last run ends; return the exit code."""
         # An experiment that cannot be written does not stop the others; if it is the only one, the
-        # error is raised. The exit code is 1 if a run failed, crashed or exceeded a limit, or if
+        # error is raised. The exit code is 1 if a run failed, crashed or exceeded a limit, if a run
+        # that was to be performed has an earlier result, as its data could not be obtained, or if
         # results could not be written, else 0.
         for pending in self.pending:
             if pending.name not in experiments.names():  # from now on known by name
@@ -289,6 +383,7 @@ class Batch:
         stored = [*self.store.records]  # an identity counts while its object lives
         earlier = set(map(id, stored))
         lost: list[str] = []
+        is_built = cache(self._is_built)
 
         def write(pending: PendingExperiment) -> list[Path]:
             try:
@@ -303,8 +398,12 @@ class Batch:
                 return []
 
         def add(run: Run, record: Record, reused: bool = False) -> None:
+            reused = reused or id(record) in earlier
+            # The task of a run that needs it has been built by now, if its data are available.
+            needs_data = reused and record.done and run in self._need_data
+            lacks_data = needs_data and not is_built(run.task.built)
             for pending in self.pending:
-                if pending.add(run, record, reused or id(record) in earlier):
+                if pending.add(run, record, reused, lacks_data):
                     for path in write(pending):
                         say(path)
                     ended = sum(not pending.waiting for pending in self.pending)
@@ -314,8 +413,8 @@ class Batch:
             self.in_order(), default_limits=self.limits, on_record=add, store=self.store,
             file_of=self.file_of,
         )  # fmt: skip
-        if self.shard:
-            records += self._add_other_shards(add, say)
+        if self.shard or self.chosen is not None:
+            records += self._add_others(add, say)
         for pending in self.pending if records else ():
             # Runs of the experiments that its claims name may have ended later.
             claims = pending.experiment.spec.claims
@@ -323,27 +422,51 @@ class Batch:
             if not unwritten and any(c.also or c.read_with for c in claims):
                 write(pending)
         failed = {record.status for record in records} - {"done", "unavailable"}
-        return 1 if failed or lost else 0
+        due = (self.estimates[run].reason for one in self.pending for run in one.without_data)
+        return 1 if failed or lost or any(due) else 0
 
-    def _add_other_shards(
-        self, add: Callable[[Run, Record, bool], None], say: PrintLine
-    ) -> list[Record]:
-        """Add what other shards have ended by now, so that the last one writes the pages."""
-        # Return these records. A run of a model in a file counts as done, as its shard has just
-        # made it; one that failed in its shard counts as failed.
+    def without_data(self) -> Iterator[str]:
+        """Yield a sentence for each experiment that shows earlier results, as data are missing."""
+        for pending in self.pending:
+            due = [bool(self.estimates[run].reason) for run in pending.without_data]
+            counts = [
+                (due.count(True), "performed"),
+                (due.count(False), "compared with their data"),
+            ]
+            parts = [f"{counted(n, 'run')} could not be {verb}" for n, verb in counts if n]
+            if parts:
+                lacking = ", ".join(sorted({run.task.base for run in pending.without_data}))
+                yield (
+                    f"{pending.label}: {', '.join(parts)}, as originals of {lacking} could not be "
+                    "obtained. The numbers shown for them are of earlier results."
+                )
+
+    def _add_others(self, add: Callable[[Run, Record, bool], None], say: PrintLine) -> list[Record]:
+        """Add what other commands have ended by now, so that the last one writes the pages."""
+        # Return those that this command asked for. A run of a model in a file counts as done, as
+        # its shard has just made it; one that failed in its shard counts as failed.
         vars(self).pop("store", None)  # read the files again
+        store, rerun = self.store, self._rerun_others
         runs = list(dict.fromkeys(run for pending in self.pending for run in pending.waiting))
-        reasons = runner.reasons(runs, self.settings, self.store, self.file_of, "outdated")
+        reasons = runner.reasons(runs, self.settings, store, self.file_of, rerun)
         ended = []
         for run, reason in zip(runs, reasons, strict=True):
-            record = self.store.get(run, self.file_of(run))
+            record = store.get(run, self.file_of(run))
             if record and (reason in ("", "untracked code") or not record.done):
-                ended.append(record)
+                ended += [record] * self._asks_for(run)
                 add(run, record, True)
         for pending in self.pending:
-            if pending.waiting:
-                left = counted(len(pending.waiting), "run")
+            if asked := sum(map(self._asks_for, pending.waiting)):
+                left = counted(asked, "run")
                 say(f"{pending.label}: shard {self.shard} is done; {left} of other shards are not")
+            elif pending.waiting:
+                missing = f"{len(pending.waiting)} of {counted(len(pending.runs), 'run')}"
+                words = shlex.join(["reproduce", *pending.experiment.arguments])
+                say(f"{pending}")
+                say(f"no page is written, as {missing} have no present result")
+                say(f"`transferbench {words}` performs these and writes it")
+            if pending.waiting and self.chosen is not None:
+                pending.save(store)  # with results that other experiments made
         return ended
 
 

@@ -18,7 +18,7 @@ function open({ id }) {
   list.replaceChildren();
   for (const [name, text] of Object.entries(facts)) {
     add(list, "dt", name);
-    if (name !== "again") {
+    if (!text.startsWith("transferbench ")) {
       add(list, "dd", text);
       continue;
     }
