@@ -47,7 +47,6 @@ from transferbench.experiments.experiment import Experiment
 from transferbench.measures import TITLES, decimals
 from transferbench.messages import counted
 from transferbench.stats import ALPHA, ROUNDING
-from transferbench.tasks import Task
 
 #: "mean": several runs or a deviation are stated; "impossible": some values are; "possible": the
 #: documents allow all values, but also most random ones; "unclear": they are not known.
@@ -386,13 +385,15 @@ def _triples(experiment: Experiment, cells: Iterable[PrintedCell]) -> list[Print
 
 def _rows_of_triples(experiment: Experiment) -> Iterator[tuple[str, list[str]]]:
     """Yield each task whose labels are facts, and the rows of the three measures on a domain."""
-    by_data = dict[tuple[Task, str | None], dict[str, str]]()
+    by_data = dict[tuple[str, str | None], dict[str, str]]()
     for name, row in experiment.spec.rows.items():
-        measure = TITLES[experiment.metric(name)].casefold()
-        by_data.setdefault((row.data(), row.domain), {})[measure] = name
-    for (task, _), rows in by_data.items():
-        if not task.changed and "classes" in datasets.facts(task.base) and rows.keys() >= {*TRIPLE}:
-            yield task.base, [rows[measure] for measure in TRIPLE]
+        task = row.data()
+        if not task.changed and "classes" in datasets.facts(task.base):
+            measure = TITLES[experiment.metric(name)].casefold()
+            by_data.setdefault((task.base, row.domain), {})[measure] = name
+    for (name, _), rows in by_data.items():
+        if rows.keys() >= {*TRIPLE}:
+            yield name, [rows[measure] for measure in TRIPLE]
 
 
 def audits(names: Iterable[str] = ()) -> dict[str, Audit]:
