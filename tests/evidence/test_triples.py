@@ -157,3 +157,30 @@ def test_the_page_counts_the_triples_of_the_papers():
     verdicts = {each.method: each.verdict for each in found}
     assert verdicts.pop("HiMLSD") == "possible if more labels are decided than true"
     assert set(verdicts.values()) == {"possible"}
+
+
+def test_with_101_labels_many_more_labels_would_have_to_be_decided_than_are_true():
+    """The mean number of true labels of a story is 2.895; the least number decided follows."""
+    from scipy.optimize import linprog
+
+    m, true = 101, 2.895
+    u, t = np.tril_indices(m + 1)
+    t, u = t[u > 0], u[u > 0]
+    measures = np.array([2 * t / (t + u), t / u, (u - t) / m])
+    ratios = {}
+    for i in range(2, 10):
+        published = experiments.load(f"himls-table{i}").spec.published
+        for column in published["F1"]:
+            means = [published[row][column][0] for row in ("F1", "accuracy", "Hamming loss")]
+            found = linprog(
+                t + u,
+                A_ub=np.vstack([measures, -measures, np.maximum(t, 1), -u]),
+                b_ub=[*(v + 0.0005 for v in means), *(0.0005 - v for v in means), true, -true],
+                A_eq=np.ones((1, len(t))),
+                b_eq=[1],
+            )
+            ratios[i, column] = (found.fun - true) / true if found.success else np.inf
+    assert [place for place, ratio in ratios.items() if ratio == np.inf] == [(9, "HiMLSD")]
+    finite = [ratio for ratio in ratios.values() if ratio < np.inf]
+    assert min(finite) == pytest.approx(1.94, abs=0.01)
+    assert max(finite) == pytest.approx(4.8, abs=0.05)

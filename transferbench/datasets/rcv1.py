@@ -23,9 +23,10 @@ weights; for 29,306 of the 30,000 documents every weight is exact. The paper doe
 number of topics; 100 is our choice (`topics`).
 
 Other label sets that the paper's words allow are options (`labels`): the three top topics that the
-files have, the most frequent of their 101 labels, and the topics of the second level. With
-`drop_unlabelled=true` documents without any label of the set are left out, test documents included.
-The topics of the second view are those of all 6,000 documents under every option.
+files have, the most frequent of their 101 labels, counted over all documents, and the topics of the
+second level. With `drop_unlabelled=true` documents without any label of the set are left out. Both
+use labels of test documents. The topics of the second view are those of all 6,000 documents under
+every option.
 
 About tasks the paper says only that a task has "instances belonging to different sub-categories".
 Here the sub-categories of each top topic are assigned to the tasks in turn, and a story belongs to
