@@ -9,6 +9,7 @@ import pytest
 from transferbench import experiments
 from transferbench.evidence import audit, triples
 from transferbench.evidence.grim import Number
+from transferbench.evidence.printed import PrintedTriple
 from transferbench.evidence.triples import Triple
 from transferbench.measures import example_f1, hamming_loss, jaccard
 
@@ -138,7 +139,7 @@ def test_measures_may_be_columns(call, tmp_path):
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ("a,4,F1,.9\nb,4,accuracy,.8\n", "F1, accuracy"),
+        ("a,4,micro F1,.9\nb,4,accuracy,.8\n", "expected F1, accuracy and Hamming loss"),
         ("a,4,F1,.9\nb,4,F1,.8\nc,4,accuracy,.8\nd,4,Hamming loss,.1\n", "column named set"),
         ("a,4,F1,.9\nb,5,accuracy,.8\nc,4,Hamming loss,.1\n", "one number"),
         ("a,0,F1,.9\nb,4,accuracy,.8\nc,4,Hamming loss,.1\n", "whole number from 1 to 200"),
@@ -147,6 +148,23 @@ def test_measures_may_be_columns(call, tmp_path):
 def test_incomplete_triples_are_refused(call, tmp_path, rows, said):
     path = tmp_path / "theirs.csv"
     path.write_text("row,labels,measure,A\n" + rows, "utf-8")
+    code, _, err = call("audit", str(path))
+    assert code == 2
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("row,set,documents,A\nx,yeast,100,.906\n", "set without labels"),
+        ("row,labels,documents,measure,A\nx,4,100,F1,.906\n", "documents beside labels"),
+        ("row,labels,runs,measure,A\nx,4,10,F1,.906\n", "runs beside labels"),
+        ("row,labels,measure,A\nx,4,F1,.906\naverage,4,F1,.9\n", "average beside labels"),
+    ],
+)
+def test_what_would_not_be_judged_is_refused(call, tmp_path, text, said):
+    path = tmp_path / "theirs.csv"
+    path.write_text(text, "utf-8")
     code, _, err = call("audit", str(path))
     assert code == 2
     assert said in err
@@ -184,3 +202,23 @@ def test_with_101_labels_many_more_labels_would_have_to_be_decided_than_are_true
     finite = [ratio for ratio in ratios.values() if ratio < np.inf]
     assert min(finite) == pytest.approx(1.94, abs=0.01)
     assert max(finite) == pytest.approx(4.8, abs=0.05)
+
+
+def test_documents_without_a_decided_label_are_said_to_have_fewer():
+    """One label each, half of the documents with none decided."""
+    found = audit.judge_triple(PrintedTriple("", "A", rounded(0.5, 0.5, 0.05), 10))
+    assert found.verdict == "possible if fewer labels are decided than true"
+
+
+def test_an_incomplete_triple_is_not_judged_and_the_others_are(call, tmp_path):
+    path = tmp_path / "theirs.csv"
+    path.write_text(
+        "row,labels,measure,A,B\nf,4,F1,90.6,90.6\na,4,accuracy,88.5,88.5\nh,4,Hamming loss,6.4,\n",
+        "utf-8",
+    )
+    code, out, _ = call("audit", str(path), "--json")
+    (found,) = json.loads(out).values()
+    assert code == 0
+    assert [each["method"] for each in found["triples"]] == ["A"]
+    assert {cell["verdict"] for cell in found["cells"]} == {"not checked"}
+    assert "read as per cent" in call("audit", str(path))[1]

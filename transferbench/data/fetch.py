@@ -286,6 +286,8 @@ def absent(files: Iterable[File], settings: Settings) -> list[Absent]:
         if place.answers():
             answered.add(host)
 
+    import requests  # noqa: F401  # before the time runs
+
     until = time.monotonic() + ANSWERS_TIMEOUT
     # Looking up a name has no time limit, so nothing waits for a thread after the time is over.
     threads = [threading.Thread(target=ask, args=each, daemon=True) for each in by_host.items()]
@@ -303,6 +305,11 @@ def _origins(file: File, settings: Settings) -> Iterator[Origin | MirrorFile]:
     # Unlike Path.expanduser, os.path.expanduser leaves an unknown "~user" as it is.
     for mirror in map(os.path.expanduser, settings.mirrors):
         if mirror.lower().startswith(("http://", "https://")):
+            try:
+                urlsplit(mirror)
+            except ValueError:
+                form = "expected one such as https://host/files"
+                raise UserError(f"mirror {mirror} is no address; {form}.") from None
             if not settings.offline:
                 yield Url(f"{mirror.rstrip('/')}/{quote(file.name)}")
         elif "://" in mirror:

@@ -39,16 +39,16 @@ uses no labels, and `tasks=1` makes no tasks. The paper does not state the fract
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from annotated_types import Ge, Le
 
 from transferbench.data.declared import declared
 from transferbench.data.formats import read_rda
 from transferbench.data.problems import MultilabelData, Views, multilabel_builder, topic_view
 from transferbench.datasets._rcv1_counts import recover_counts
-from transferbench.parameters import Count
 from transferbench.problem import Matrix
 
 FILES, TASKS = declared(__file__)
@@ -73,6 +73,8 @@ Labels = Literal[
     "tops", "file-tops", "frequent-3", "frequent-4", "frequent-5", "frequent-6", "frequent-7",
     "frequent-8", "second-level",
 ]  # fmt: skip
+#: Number of topics of the second view.
+Topics = Annotated[int, Ge(1), Le(1000)]
 IDF_DOCUMENTS = 23_307  # documents that RCV1-v2's document frequencies were counted on
 
 
@@ -88,7 +90,7 @@ def _read(
     views: Views = "both",
     labels: Labels = "tops",
     drop_unlabelled: bool = False,
-    topics: Count = 100,
+    topics: Topics = 100,
 ) -> MultilabelData:
     """Read one task."""
     # `views`: The published weights ("tf-idf"), the topics P(z|d) of every document of the subset

@@ -57,7 +57,13 @@ CellVerdict = Literal[
 ]
 #: "by rounding": if the cells were averaged before they were rounded.
 AverageVerdict = Literal["follows", "follows by rounding", "differs"]
-TripleVerdict = Literal["possible", "possible if more labels are decided than true", "impossible"]
+#: A condition holds if every document has a label.
+TripleVerdict = Literal[
+    "possible",
+    "possible if more labels are decided than true",
+    "possible if fewer labels are decided than true",
+    "impossible",
+]
 #: Largest p of a column, and of all columns of a user's table together: they may be of several
 #: papers.
 LIKELY, LIKELY_TOGETHER = 0.05, 0.01
@@ -244,9 +250,10 @@ def judge_triple(printed: PrintedTriple) -> TripleFinding:
     triple, labels = printed.triple, printed.labels
     least = triples.least_density(triple, labels)
     verdict: TripleVerdict = "possible"
-    if not triples.is_possible(triple, labels):
-        verdict = "impossible"
-    elif least is None or least > printed.density:
+    if least is None:
+        is_possible = triples.is_possible(triple, labels)
+        verdict = "possible if fewer labels are decided than true" if is_possible else "impossible"
+    elif least > printed.density:
         verdict = "possible if more labels are decided than true"
     f1, accuracy, hamming = map(str, triple)
     x, y = triple.position
@@ -488,8 +495,8 @@ def triples_table(found: Mapping[str, Iterable[TripleFinding]]) -> Table:
     rows = [
         [
             *[name] * several, *[each.set] * (not several), each.method,
-            each.f1, each.accuracy, each.hamming, f"{each.x:.3f}", f"{each.y:.3f}",
-            f"{each.labels * each.y:.2f}", f"{each.labels}", decimals(each.density, 3),
+            each.f1, each.accuracy, each.hamming, decimals(each.x, 3), decimals(each.y, 3),
+            decimals(each.labels * each.y, 2), f"{each.labels}", decimals(each.density, 3),
             "" if each.least_density is None else decimals(each.least_density, 3), each.verdict,
         ]
         for name, of_table in found.items()

@@ -308,7 +308,8 @@ def again(experiment: Experiment, cell: Cell) -> str:
 def hint(experiment: Experiment, cell: Cell) -> str:
     """Return which commands explain a number, and make it again."""
     at = [] if math.isnan(cell.x) else ["--x", f"{cell.x:g}"]
-    words = shlex.join(["explain", *experiment.arguments, cell.row, cell.column, *at])
+    dashes = ["--"] * (cell.row.startswith("-") or cell.column.startswith("-"))
+    words = shlex.join(["explain", *at, *experiment.arguments, *dashes, cell.row, cell.column])
     made = f"`{again(experiment, cell)}` makes it again."
     return f"`transferbench {words}` shows what is known of it.\n{made}"
 

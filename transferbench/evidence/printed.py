@@ -106,7 +106,8 @@ class PrintedTable(NamedTuple):
     @property
     def unit(self) -> str:
         """The unit of the printed values."""
-        return "per cent" if any(cell.value.shift for cell in self.cells) else "fractions"
+        values = [*(c.value for c in self.cells), *(t.triple.f1 for t in self.triples)]
+        return "per cent" if any(value.shift for value in values) else "fractions"
 
 
 def read_printed(path: Path) -> PrintedTable:
@@ -138,10 +139,19 @@ def read_printed(path: Path) -> PrintedTable:
         cell = PrintedCell(lines[line]["row"], column, value, deviation, measure=measure)
         if (line, column) in several:
             labels = _whole(place, "labels", stated("labels", line, column), signs)
+            cell = replace(cell, labels=labels)
+            for key in ("documents", "runs"):
+                if stated(key, line, column):
+                    raise UserError(f"{place}: {key} beside labels; expected one of the two.")
+            if cell.is_average:
+                raise UserError(f"{place}: average beside labels; expected no averages of sets.")
             method = cell.row if of_columns.get("measure") else column
-            of_set = sets.setdefault((stated("set", line, column), method), [])
-            of_set.append(replace(cell, labels=labels))
+            sets.setdefault((stated("set", line, column), method), []).append(cell)
             continue
+        if stated("set", line, column):
+            raise UserError(
+                f"{place}: set without labels; expected the number of labels beside it."
+            )
         documents, runs = (stated(key, line, column).casefold() for key in ("documents", "runs"))
         if not cell.is_average and (documents or cell.is_share):
             cell = replace(cell, documents=_whole(place, "documents", documents, signs))
@@ -149,6 +159,12 @@ def read_printed(path: Path) -> PrintedTable:
             number = _whole(place, "runs", runs.removeprefix(MEDIAN), signs)
             cell = replace(cell, runs=number, median=runs.startswith(MEDIAN))
         cells[line, column] = cell
+    triples, parts = list[PrintedTriple](), list[PrintedCell]()
+    for (name, method), of_set in sets.items():
+        if triple := _triple(path, name, method, of_set):
+            triples.append(triple)
+        else:  # a measure has no value
+            parts += of_set
     averages = []
     for line, others in _averages({line: texts["row"] for line, texts in lines.items()}):
         averages += [((line, column), [(n, column) for n in others]) for column in columns]
@@ -156,28 +172,30 @@ def read_printed(path: Path) -> PrintedTable:
         of_rows = [line for line in lines if not _is_average(lines[line]["row"])]
         averages += [((line, column), [(line, name) for name in names]) for line in of_rows]
     return PrintedTable(
-        [cell for cell in cells.values() if not cell.is_average],
+        [*(cell for cell in cells.values() if not cell.is_average), *parts],
         [
             PrintedAverage(cells[average], of_cells)
             for average, places in averages
             if average in cells and (of_cells := [cells[p] for p in places if p in cells])
         ],
-        [_triple(path, *names, of_set) for names, of_set in sets.items()],
+        triples,
     )
 
 
-def _triple(path: Path, name: str, method: str, cells: Sequence[PrintedCell]) -> PrintedTriple:
-    """Return the triple of a method on a set of documents with several labels."""
+def _triple(
+    path: Path, name: str, method: str, cells: Sequence[PrintedCell]
+) -> PrintedTriple | None:
+    """Return the triple of a method on a set of documents with several labels, None if in part."""
     values = {cell.measure.casefold(): cell.value for cell in cells}
-    if len(cells) != len(TRIPLE) or values.keys() != {*TRIPLE}:
+    of = f"{path}: {method}{f' on {name}' * bool(name)}"
+    if len(values) < len(cells) or not values.keys() <= {*TRIPLE}:
         found = ", ".join(cell.measure for cell in cells)
-        form = f"expected F1, accuracy and Hamming loss once each where labels are stated; {found}"
-        remedy = "give rows of several sets of documents a column named set"
-        raise UserError(f"{path}: {method}{f', {name}' * bool(name)}: {form}; {remedy}.")
+        form = f"measures {found}; expected F1, accuracy and Hamming loss, once each, beside labels"
+        raise UserError(f"{of}: {form}; give rows of several sets of documents a column named set.")
     if len({cell.labels for cell in cells}) > 1:
-        raise UserError(
-            f"{path}: {method}: other labels on each row; expected one number of a set."
-        )
+        raise UserError(f"{of}: other labels on each row; expected one number for a set.")
+    if len(values) < len(TRIPLE):
+        return None
     triple = Triple(*(values[measure] for measure in TRIPLE))
     return PrintedTriple(name, method, triple, cells[0].labels or 0)
 
@@ -259,7 +277,7 @@ def _numbers(
             )
         elif place in judged and per_cent and "%" not in text and 0 < float(parts[place][0]) <= 1:
             wrong = "other values are per cent; expected only per cent or only fractions; write "
-            wrong += f"{parts[place][0]}% if it is per cent"
+            wrong += f"{parts[place][0]}% if it is per cent, and a fraction as per cent"
         if wrong:
             raise UserError(f"{path}:{place[0]}: {place[1]} {brief(text)}; {wrong}.")
         numbers[place] = found[0], found[1] if len(found) > 1 else None

@@ -17,6 +17,8 @@ mean of (t + u)/(2m). Its least value follows from the triple by a linear progra
 documents with each t and u.
 """
 
+import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -64,6 +66,7 @@ def least_density(triple: Triple, labels: int) -> float | None:
     return _least(triple, labels, t, u, np.maximum(t, 1) - (t + u) / 2)
 
 
+@lru_cache(maxsize=4)
 def _kinds(labels: int) -> tuple[np.ndarray, np.ndarray]:
     """Return t and u of every kind of wrong document, and of right ones with one label."""
     u, t = np.tril_indices(labels + 1, -1)
@@ -74,6 +77,7 @@ def _least(
     triple: Triple, labels: int, t: np.ndarray, u: np.ndarray, *at_most_0: np.ndarray
 ) -> float | None:
     """Return the least mean of (t + u)/(2m) over shares of kinds of documents, None if none fit."""
+    # NaN if the solver stops without an answer, which nothing then follows from.
     # `at_most_0`: Sums over the shares that are not above 0.
     from scipy.optimize import linprog
 
@@ -87,4 +91,7 @@ def _least(
         A_eq=np.ones((1, len(t))),
         b_eq=[1],
     )
-    return float(found.fun) if found.success else None
+    infeasible = 2  # of the statuses of `linprog`
+    if found.status == infeasible:
+        return None
+    return float(found.fun) if found.success else math.nan

@@ -136,7 +136,9 @@ class AbsentDataset(NamedTuple):
         hosts = ", ".join(dict.fromkeys(chain.from_iterable(of_files)))
         will = f"would be downloaded from {hosts}"
         if self.lost:
-            will = f"cannot be downloaded: {f'no answer from {hosts}' if hosts else 'offline'}"
+            will = (
+                f"cannot be downloaded: {f'no answer in time from {hosts}' if hosts else 'offline'}"
+            )
         listed = f"{', '.join([*names, *more])} ({size}) {verb} not here"
         return f"{self.name}: {listed} and {will}; needed for {counted(self.runs, 'run')}"
 
