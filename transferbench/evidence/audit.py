@@ -652,8 +652,11 @@ def means_table(plane: pd.DataFrame) -> Table:
     rows = []
     for source, of in plane.groupby("source", sort=False):
         texts = [f"{of[v].mean():.3f} ± {of[v].std():.3f}" for v in ("x", "y", "f1")]
-        rows.append([str(source), f"{len(of)}", *texts])
-    return Table("Printed triples and ours", ["triples", "number", "x", "y", "F1"], rows)
+        wrong = of["labels"] * of["y"]
+        counts = f"{wrong.mean():.1f} ({wrong.min():.1f} to {wrong.max():.1f})"
+        rows.append([str(source), f"{len(of)}", *texts, counts])
+    heads = ["triples", "number", "x", "y", "F1", "labels of a wrong document"]
+    return Table("Printed triples and ours", heads, rows)
 
 
 def together(audits: Mapping[str, Audit], known: Mapping[str, Sequence[Cell]]) -> Section:

@@ -16,7 +16,7 @@ from statistics import fmean
 from typing import Literal
 
 from transferbench import datasets, experiments, models, parameters
-from transferbench.errors import MAX_LISTED, UserError, unknown
+from transferbench.errors import MAX_LISTED, UserError, closest, unknown
 from transferbench.evidence.audit import Finding
 from transferbench.evidence.frame import Cell, table_columns
 from transferbench.evidence.page import anchor
@@ -98,7 +98,7 @@ def _label(what: str, name: str, others: Mapping[str, str], labels: Set[str]) ->
     known |= {plain(label): label for label in labels}
     label = name if name in labels else known.get(plain(name))
     if label is None:
-        raise unknown(what, name, labels)
+        raise unknown(what, name, labels if closest(name, labels) else others)
     return label
 
 

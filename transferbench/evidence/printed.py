@@ -142,9 +142,11 @@ def read_printed(path: Path) -> PrintedTable:
             cell = replace(cell, labels=labels)
             for key in ("documents", "runs"):
                 if stated(key, line, column):
-                    raise UserError(f"{place}: {key} beside labels; expected one of the two.")
+                    raise UserError(
+                        f"{place}: {key} beside labels; expected only labels; remove {key}."
+                    )
             if cell.is_average:
-                raise UserError(f"{place}: average beside labels; expected no averages of sets.")
+                raise UserError(f"{place}: average beside labels; expected none; remove it.")
             method = cell.row if of_columns.get("measure") else column
             sets.setdefault((stated("set", line, column), method), []).append(cell)
             continue
@@ -164,7 +166,7 @@ def read_printed(path: Path) -> PrintedTable:
         if triple := _triple(path, name, method, of_set):
             triples.append(triple)
         else:  # a measure has no value
-            parts += of_set
+            parts += [replace(cell, measure="an incomplete triple") for cell in of_set]
     averages = []
     for line, others in _averages({line: texts["row"] for line, texts in lines.items()}):
         averages += [((line, column), [(n, column) for n in others]) for column in columns]
@@ -300,6 +302,7 @@ def _whole(place: str, key: str, text: str, signs: Container[str]) -> int:
     number = int(re.sub(r"\.0$|\D", "", text)) if match else 0
     if not match or number > largest:
         form = f"expected a whole number from 1 to {largest:,} here or in a row named {key}"
+        form += ", or labels if documents can have several" * (key == "documents" and not text)
         raise UserError(f"{place}: {key} {brief(text)}; {form}.")
     if match[1] and match[1] in signs:
         remedy = f"write {number} if it separates thousands"
