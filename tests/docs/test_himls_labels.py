@@ -8,6 +8,7 @@ from conftest import ROOT
 
 from transferbench import experiments, stats
 from transferbench.evidence.pages import Evidence
+from transferbench.evidence.triples import position
 
 PAGE = (ROOT / "docs" / "papers" / "himls.md").read_text(encoding="utf-8")
 MEASURES = ("F1", "accuracy", "Hamming loss")
@@ -66,3 +67,14 @@ def test_the_page_has_the_test_on_the_other_subsets(subset):
     p = min(1.0, 2 * min(stats.sign_flip_p(tops - ours), stats.sign_flip_p(ours - tops)))
     line = f"| {subset} | {tops.mean():.4f} | {ours.mean():.4f} | {p:.2g} |"
     assert line in PAGE, line
+
+
+def test_the_page_has_the_place_of_the_chosen_labels_in_the_plane():
+    found = values("himls-labels-chosen")
+    places = [
+        position(*(fmean(found[f"{m}, subset {subset}", method].values()) for m in MEASURES))
+        for subset in (2, 3, 4)
+        for method in ("HiMLS", "MLS", "MLS-T", "MLS-V", "MLS-S", "HiMLSD")
+    ]
+    x, y = np.mean(places, axis=0)
+    assert f"x is {x:.3f} and y is {y:.3f}".replace("0.", ".") in PAGE
