@@ -26,7 +26,7 @@ from transferbench.data.built import write as write
 from transferbench.data.facts import Facts, key_of_files
 from transferbench.data.problems import Builder
 from transferbench.data.subsample import subsample
-from transferbench.errors import UserError, unknown
+from transferbench.errors import Unavailable, UserError, unknown
 from transferbench.files import user_path, writing
 from transferbench.fingerprint import fingerprint, untraced
 from transferbench.parameters import CountOrZero, Params
@@ -168,6 +168,8 @@ def load(task: Task, settings: Settings) -> tuple[Problem, Truth]:
 def ensure_built(task: Task, settings: Settings) -> BuiltTask:
     """Fetch, build, check and cache a task, unless the cache has a valid file of it."""
     # `task`: The task; its order does not matter.
+    if why := left_out(task, settings):
+        raise Unavailable(why, "see `transferbench list datasets`")
     name = task.built_name(settings)
     path = settings.data.absolute() / "built" / name
     # The name shows no change of code that the fingerprint of the builder does not cover.
@@ -258,6 +260,12 @@ def lacks_files(task: Task, settings: Settings) -> bool:
         return not users_path(task, settings)
     files = [file for file in original_files(task).values() if not file.origins]
     return any(fetch.source(file, settings) is None for file in files)
+
+
+def left_out(task: Task, settings: Settings) -> str:
+    """Return why the settings leave out the data of a task, "" if they do not."""
+    terms = [term for term in datasets.of_task(task.base).terms if term in settings.without_terms]
+    return f"data under {' and '.join(map(repr, terms))} are left out" if terms else ""
 
 
 def users_files_key(task: Task, settings: Settings | None = None) -> str:

@@ -48,7 +48,13 @@ class DownloadError(Exception):
 class MirrorFile:
     """A file in a mirror's folder."""
 
-    path: Path
+    folder: Path
+    name: str
+
+    @property
+    def path(self) -> Path:
+        """The path of the file."""
+        return self.folder / self.name
 
     @property
     def label(self) -> str:
@@ -61,6 +67,9 @@ class MirrorFile:
             with open_regular(self.path) as stream:
                 yield from _read(stream)
         except OSError as error:
+            if not self.folder.is_dir():
+                separate = "blanks separate mirrors in TRANSFERBENCH_MIRROR"
+                raise DownloadError(f"there is no folder {self.folder} ({separate})") from error
             raise DownloadError(error.strerror or error) from error
 
 
@@ -234,7 +243,7 @@ def _origins(file: File, settings: Settings) -> Iterator[Origin | MirrorFile]:
         elif "://" in mirror:
             raise UserError(f"mirror {mirror}: expected a folder, or an address with https://.")
         else:
-            yield MirrorFile(Path(mirror) / file.name)
+            yield MirrorFile(Path(mirror), file.name)
     if not settings.offline:
         yield from file.origins
 

@@ -255,6 +255,8 @@ class Batch:
 
     def _obstacle(self, run: Run) -> Obstacle | None:
         """Return what will keep a run from a result, as far as it is known before it is tried."""
+        if why := tasks.left_out(run.task, self.settings):
+            return Obstacle(False, why)
         record = self.store.get(run, self.file_of(run))
         reason = record.reason if record and record.status == "unavailable" else ""
         # The reason names the file if one could not be obtained.
