@@ -50,7 +50,18 @@ def read(module: str) -> dict[str, Any]:
 
 
 def declared(module: str) -> tuple[dict[str, File], dict[str, str]]:
-    """Return the original files of a dataset by name, and its tasks, each with one line."""
+    """Return the original files of a dataset by name, and its tasks, each with one line.
+
+    Parameters
+    ----------
+    module
+        `__file__` of the module of the dataset; the JSON file of the same name stands beside it.
+
+    Raises
+    ------
+    UserError
+        If there is a mistake in the JSON file.
+    """
     content = read(module)
     files = {}
     for name, file in content.get("files", {}).items():
