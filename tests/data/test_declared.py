@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from transferbench.data.declared import declared
 from transferbench.errors import UserError
+from transferbench.terms import TERMS
 
 FILE = {"size": 3, "digest": "sha256:0", "origins": ["https://a.example/f"]}
 GOOD = {"licence": "None is stated.", "terms": ["unknown"], "files": {"d/f": FILE}, "tasks": {}}
@@ -47,3 +49,9 @@ def test_a_mistake_is_one_line(tmp_path, content, message):
         declared(write(tmp_path, content))
     assert message.format(tmp_path / "pets.json") in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_the_tutorial_has_the_list_of_terms():
+    page = Path(__file__).parents[2] / "docs" / "tutorials" / "add-a-dataset.md"
+    rows = re.findall(r"(?m)^\| `([\w-]+)` \| (.+) \|$", page.read_text("utf-8"))
+    assert dict(rows) == TERMS
