@@ -189,11 +189,26 @@ def ensure_built(task: Task, settings: Settings) -> BuiltTask:
         raise UserError(f"{task.built}: {error}; {remedy}.") from error
     facts = Facts.from_problem(problem, truth, user_file_digests(task, settings))
     if task.has_default_options:
-        facts.check(task.base, datasets.facts(task.base))
+        _check_facts(task, facts)
     with writing(path, follow=False) as temporary:
         write(temporary, replace(problem, name=str(task.built)), truth, facts, name)
     _built_here.add(path)
     return BuiltTask(path, facts, name)
+
+
+def _check_facts(task: Task, facts: Facts) -> None:
+    """Check the facts that a dataset states; those of a plug-in are its author's to correct."""
+    dataset, expected = datasets.of_task(task.base), datasets.facts(task.base)
+    for name in expected:
+        if name not in Facts.__dataclass_fields__:
+            raise unknown(f"fact of {task.base}:", name, Facts.__dataclass_fields__)
+    try:
+        facts.check(task.base, expected)
+    except ValueError as error:
+        if dataset.module.startswith(datasets.PACKAGE):
+            raise
+        file = dataset.path.with_suffix(".json")
+        raise UserError(f"{error}; correct the facts in {file}, or the module.") from error
 
 
 #: Files of tasks that this process built.

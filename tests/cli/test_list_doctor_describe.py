@@ -70,7 +70,7 @@ def test_a_model_without_its_library_is_marked(call, plugin, monkeypatch, tmp_pa
         ("lr", ("C: number > 0 = 1.0", "Deterministic")),
         ("comp-vs-rec", ("gtl/comp-vs-rec\n", '"target": 3938', "sha256:3287f99", "Licence: ")),
         ("email-spam", ("of unknown size, git-blob:d6bbc2a", "2,402,441 bytes", '"source": 4000')),
-        ("generated/small", ("Built from:\n  nothing: it is generated", "documents: integer ≥")),
+        ("generated/small", ("Built from:\n  nothing to fetch: ", "documents: integer ≥")),
         ("gtl-table3", ("gtl-table3: ", "tolerance:", "params: {k: 64, p: 10, ", "control: true")),
         (
             "newsgroups",

@@ -105,7 +105,8 @@ def _task(name: str, settings: Settings) -> list[str]:
     sizes = {f: f"{f.size:,} bytes" if f.size else "of unknown size" for f in files}
     built_from = [f"{f.name}, {size}, {f.digest}" for f, size in sizes.items()]
     if not files:
-        built_from = ["your own files" if "path" in options else "nothing: it is generated"]
+        without = "nothing to fetch: its documents are generated or in its package"
+        built_from = ["your own files" if "path" in options else without]
     return [
         name, "", module.TASKS[name], "", (module.__doc__ or "").strip(),
         *_section("Facts, checked at every build with the default options", datasets.facts(name)),

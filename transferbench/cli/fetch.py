@@ -29,7 +29,7 @@ def command(settings: Settings, names: tuple[str, ...], dry_run: bool) -> None:
             raise Unavailable(f"{name}: {why}", "see `transferbench list datasets`")
         files |= {} if why else tasks.original_files(parsed)
     if not files:
-        echo("nothing to fetch: these tasks are generated or made of your own files")
+        echo("nothing to fetch: these tasks are generated, in a package, or made of your own files")
     missing = []
     for file in files.values():
         if dry_run:
