@@ -49,12 +49,7 @@ class MirrorFile:
     """A file in a mirror's folder."""
 
     folder: Path
-    name: str
-
-    @property
-    def path(self) -> Path:
-        """The path of the file."""
-        return self.folder / self.name
+    path: Path
 
     @property
     def label(self) -> str:
@@ -243,7 +238,7 @@ def _origins(file: File, settings: Settings) -> Iterator[Origin | MirrorFile]:
         elif "://" in mirror:
             raise UserError(f"mirror {mirror}: expected a folder, or an address with https://.")
         else:
-            yield MirrorFile(Path(mirror), file.name)
+            yield MirrorFile(Path(mirror), Path(mirror) / file.name)
     if not settings.offline:
         yield from file.origins
 
