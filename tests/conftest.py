@@ -45,7 +45,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def home(tmp_path, monkeypatch) -> Settings:
     """Settings of a new user: empty folders, no network, no committed results."""
     monkeypatch.setattr(Settings, "committed", tmp_path / "committed")
-    for name in ("DATA", "RESULTS", "MIRROR", "OFFLINE", "MAX_SIZE", "MAX_ARTEFACTS"):
+    names = ("DATA", "RESULTS", "MIRROR", "OFFLINE", "WITHOUT_TERMS", "MAX_SIZE", "MAX_ARTEFACTS")
+    for name in names:
         monkeypatch.delenv(f"TRANSFERBENCH_{name}", raising=False)
     return Settings(data=tmp_path / "data", results=tmp_path / "results", offline=True)
 

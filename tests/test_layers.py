@@ -13,6 +13,7 @@ PACKAGE = Path(transferbench.__file__).parent
 #: Small files that every part may use, with the small files that they may use.
 SMALL = {
     "errors": set(),
+    "terms": {"errors"},
     "messages": {"errors"},
     "problem": set(),
     "fingerprint": set(),
@@ -21,7 +22,7 @@ SMALL = {
     "files": {"errors"},
     "strict_yaml": {"errors", "files"},
     "parameters": {"errors"},
-    "settings": {"files", "parameters"},
+    "settings": {"files", "parameters", "terms"},
     "user_files": {"errors", "files", "settings"},
     "measures": {"problem"},
     "stats": set(),

@@ -20,11 +20,13 @@ def test_the_environment_overrides_the_defaults():
         {
             "TRANSFERBENCH_DATA": "~/mine", "TRANSFERBENCH_MIRROR": "/x https://b.example/c",
             "TRANSFERBENCH_OFFLINE": "1", "TRANSFERBENCH_MAX_ARTEFACTS": "0",
+            "TRANSFERBENCH_WITHOUT_TERMS": "unknown research-only",
         }
     )  # fmt: skip
     assert found.data == Path("~/mine").expanduser()
     assert (found.mirrors, found.offline) == (("/x", "https://b.example/c"), True)
     assert (found.max_size, found.max_artefacts) == (1, 0)
+    assert found.without_terms == ("unknown", "research-only")
 
 
 @pytest.mark.parametrize(
@@ -34,6 +36,7 @@ def test_the_environment_overrides_the_defaults():
         ("MAX_SIZE", "0", "TRANSFERBENCH_MAX_SIZE: expected number > 0"),
         ("MAX_SIZE", "1e300", "< 1048576, got '1e300'"),
         ("MAX_ARTEFACTS", "1e300", "< 1048576, got '1e300'"),
+        ("WITHOUT_TERMS", "unknown research", "'research'. Did you mean 'research-only'?"),
     ],
 )
 def test_a_wrong_variable_is_an_error_in_one_line(name, text, message):

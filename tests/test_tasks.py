@@ -123,12 +123,27 @@ def test_options_change_the_task_and_defaults_do_not(own, home):
     assert plain.built_path(home) != other.built_path(home)
 
 
-def test_a_task_with_wrong_facts_is_not_cached(own, home, monkeypatch):
-    monkeypatch.setitem(own.FACTS, "own/small", {"features": [61]})
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"features": [61]}, "features is [60], expected [61]; correct the facts in "),
+        ({"feature": [60]}, "unknown fact of own/small: 'feature'. Did you mean 'features'?"),
+    ],
+)
+def test_a_task_with_wrong_facts_is_not_cached(own, home, monkeypatch, facts, message):
+    monkeypatch.setitem(own.FACTS, "own/small", facts)
     task = tasks.Task.parse("own/small")
-    with pytest.raises(ValueError, match=r"features is \[60\], expected \[61\]"):
+    with pytest.raises(UserError) as error:
         tasks.load(task, home)
+    assert message in str(error.value)
     assert not task.built_path(home).exists()
+
+
+def test_wrong_facts_of_our_own_dataset_are_no_mistake_of_the_user(home, monkeypatch):
+    monkeypatch.setattr("transferbench.datasets.facts", lambda task: {"features": [1]})
+    with pytest.raises(ValueError, match="features is") as error:
+        tasks.load(tasks.Task.parse("generated/small"), home)
+    assert not isinstance(error.value, UserError)
 
 
 @pytest.mark.parametrize(

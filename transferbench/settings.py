@@ -2,8 +2,9 @@
 
 Later sources override earlier ones: built-in defaults; the environment variables
 TRANSFERBENCH_DATA, TRANSFERBENCH_RESULTS, TRANSFERBENCH_MIRROR, TRANSFERBENCH_OFFLINE,
-TRANSFERBENCH_MAX_SIZE and TRANSFERBENCH_MAX_ARTEFACTS; the command line. White space separates
-mirrors in the environment; name a path with a space by --mirror.
+TRANSFERBENCH_WITHOUT_TERMS, TRANSFERBENCH_MAX_SIZE and TRANSFERBENCH_MAX_ARTEFACTS; the command
+line. White space separates mirrors and terms in the environment; name a path with a space by
+--mirror.
 """
 
 import os
@@ -14,6 +15,7 @@ from typing import Annotated, Any, Self
 
 from annotated_types import Ge, Gt, Lt
 
+from transferbench import terms
 from transferbench.files import user_path
 from transferbench.parameters import convert
 
@@ -34,10 +36,15 @@ class Settings:
     mirrors: tuple[str, ...] = ()
     #: If true, use no network.
     offline: bool = False
+    #: Use no data under these terms, see `terms.TERMS`.
+    without_terms: tuple[str, ...] = ()
     #: Largest size of a user's file in GiB.
     max_size: Annotated[float, Gt(0), Lt(MAX_GIB)] = 1.0
     #: Largest size of all artefacts in GiB, see `artefacts`; 0 stores none.
     max_artefacts: Annotated[float, Ge(0), Lt(MAX_GIB)] = 4.0
+
+    def __post_init__(self) -> None:
+        terms.check(self.without_terms, "--without-terms or TRANSFERBENCH_WITHOUT_TERMS")
 
     @property
     def max_bytes(self) -> int:
@@ -97,6 +104,7 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
     for name in TYPES:
         variable = f"TRANSFERBENCH_{'MIRROR' if name == 'mirrors' else name.upper()}"
         if text := environment.get(variable):
-            value = convert(text.split() if name == "mirrors" else text, TYPES[name], variable)
+            is_list = TYPES[name] == tuple[str, ...]
+            value = convert(text.split() if is_list else text, TYPES[name], variable)
             changes[name] = user_path(value) if TYPES[name] is str else value
     return defaults.replace(**changes)

@@ -27,7 +27,7 @@ from transferbench.data.facts import Facts, key_of_files
 from transferbench.data.fetch import Absent as Absent
 from transferbench.data.problems import Builder
 from transferbench.data.subsample import subsample
-from transferbench.errors import UserError, unknown
+from transferbench.errors import Unavailable, UserError, unknown
 from transferbench.files import user_path, writing
 from transferbench.fingerprint import fingerprint, untraced
 from transferbench.parameters import CountOrZero, Params
@@ -169,6 +169,8 @@ def load(task: Task, settings: Settings) -> tuple[Problem, Truth]:
 def ensure_built(task: Task, settings: Settings) -> BuiltTask:
     """Fetch, build, check and cache a task, unless the cache has a valid file of it."""
     # `task`: The task; its order does not matter.
+    if why := left_out(task, settings):
+        raise Unavailable(why, "see `transferbench list datasets`")
     name = task.built_name(settings)
     path = settings.data.absolute() / "built" / name
     # The name shows no change of code that the fingerprint of the builder does not cover.
@@ -188,11 +190,26 @@ def ensure_built(task: Task, settings: Settings) -> BuiltTask:
         raise UserError(f"{task.built}: {error}; {remedy}.") from error
     facts = Facts.from_problem(problem, truth, user_file_digests(task, settings))
     if task.has_default_options:
-        facts.check(task.base, datasets.facts(task.base))
+        _check_facts(task, facts)
     with writing(path, follow=False) as temporary:
         write(temporary, replace(problem, name=str(task.built)), truth, facts, name)
     _built_here.add(path)
     return BuiltTask(path, facts, name)
+
+
+def _check_facts(task: Task, facts: Facts) -> None:
+    """Check the facts that a dataset states; those of a plug-in are its author's to correct."""
+    dataset, expected = datasets.of_task(task.base), datasets.facts(task.base)
+    for name in expected:
+        if name not in Facts.__dataclass_fields__:
+            raise unknown(f"fact of {task.base}:", name, Facts.__dataclass_fields__)
+    try:
+        facts.check(task.base, expected)
+    except ValueError as error:
+        if dataset.module.startswith(datasets.PACKAGE):
+            raise
+        file = dataset.path.with_suffix(".json")
+        raise UserError(f"{error}; correct the facts in {file}, or the module.") from error
 
 
 #: Files of tasks that this process built.
@@ -266,6 +283,12 @@ def absent(needed: Iterable[Task], settings: Settings) -> list[Absent]:
     # Files that only the user has are those of `lacks_files`.
     files = [file for task in needed for file in original_files(task).values()]
     return [one for one in fetch.absent(files, settings) if one.hosts or one.file.origins]
+
+
+def left_out(task: Task, settings: Settings) -> str:
+    """Return why the settings leave out the data of a task, "" if they do not."""
+    terms = [term for term in datasets.of_task(task.base).terms if term in settings.without_terms]
+    return f"data under {' and '.join(map(repr, terms))} are left out" if terms else ""
 
 
 def users_files_key(task: Task, settings: Settings | None = None) -> str:

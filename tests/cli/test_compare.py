@@ -416,7 +416,9 @@ def test_python_returns_a_frame_with_the_recommendation(folder):
         source="s.csv", target="t.csv", models="gcmf", params={"gcmf": {"k": 8}}
     )
     assert list(table.model) == ["lr", "gcmf", "consensus"]
-    assert table.attrs["recommended"] == "consensus"
+    assert table.attrs["recommended"] == table.choice.model == "consensus"
+    assert "\n".join(table.choice.sentences) == table.attrs["recommendation"]
+    assert (table.choice.strength, table.choice.accuracy) == (table.attrs["strength"], None)
     assert table.loc[table.recommended, "model"].tolist() == ["consensus"]
     assert (table["share cat"] + table["share sea"]).round(9).eq(1).all()
     assert table.accuracy.between(0.8, 1).all()

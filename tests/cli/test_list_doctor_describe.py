@@ -19,7 +19,7 @@ def test_list_has_columns_and_sizes(call):
     out = call("list")[1]
     lines = out.splitlines()
     heads = [lines[0], *(line for above, line in pairwise(lines) if not above)]
-    assert [head.split()[0] for head in heads] == ["models", "tasks", "experiments"]
+    assert [head.split()[0] for head in heads] == ["models", "tasks", "datasets", "experiments"]
     columns = lines[0].replace("missing", "").split()  # shown where a library is not installed
     assert columns == ["models", "family", "summary"]
     (family,) = (line for line in lines if line.startswith("gtl/"))
@@ -38,6 +38,14 @@ def test_list_takes_a_part_of_a_name_or_summary(call):
     }
     code, out, err = call("list", "tasks", "nothing-like-it")
     assert (code, out, err.count("\n")) == (2, "", 1)
+
+
+def test_list_shows_the_terms_of_each_dataset(call):
+    listed = {d["name"]: d for d in json.loads(call("list", "datasets", "--json")[1])["datasets"]}
+    assert (listed["webkb"]["tasks"], listed["generated"]["terms"]) == (13, [])
+    (line,) = (ln for ln in call("list", "datasets")[1].splitlines() if ln.startswith("webkb  "))
+    assert re.split("  +", line)[1:3] == ["13", "third-party-copyright, unknown"]
+    assert "amazon" in call("list", "datasets", "research-only")[1]
 
 
 def test_a_model_without_its_library_is_marked(call, plugin, monkeypatch, tmp_path):
@@ -62,9 +70,13 @@ def test_a_model_without_its_library_is_marked(call, plugin, monkeypatch, tmp_pa
         ("lr", ("C: number > 0 = 1.0", "Deterministic")),
         ("comp-vs-rec", ("gtl/comp-vs-rec\n", '"target": 3938', "sha256:3287f99", "Licence: ")),
         ("email-spam", ("of unknown size, git-blob:d6bbc2a", "2,402,441 bytes", '"source": 4000')),
-        ("generated/small", ("Built from:\n  nothing: it is generated", "documents: integer ≥")),
+        ("generated/small", ("Built from:\n  nothing to fetch: ", "documents: integer ≥")),
         ("gtl-table3", ("gtl-table3: ", "tolerance:", "params: {k: 64, p: 10, ", "control: true")),
-        ("newsgroups", ("newsgroups (dataset)\n", "Tasks:")),
+        (
+            "newsgroups",
+            ("newsgroups (dataset)\n", "Tasks:", "Licence: 20 News", "\n  research-only: "),
+        ),
+        ("nus-wide", ("Licence: NUS-WIDE is", "Terms:\n  agreement: given to people who accept")),
         ("mtc-figure1", ("mtc-figure1", "rows:", "columns:")),
     ],
 )

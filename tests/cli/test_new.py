@@ -82,9 +82,14 @@ def test_a_dataset_runs(installed, call, tmp_path):
     assert (code, err) == (0, "")
     folder = tmp_path / "opinions"
     install(folder)
-    assert '"films": 6' in in_process(folder, "describe", "opinions/books-vs-films")
+    assert "opinions  1      unknown" in in_process(folder, "list", "datasets", "opinions")
+    assert "opinions/books-vs-films" in in_process(folder, "list", "tasks")
+    described = in_process(folder, "describe", "opinions/books-vs-films")
+    assert '"target": 6' in described
+    assert "\nLicence: State the licence" in described
+    assert "nothing to fetch" in in_process(folder, "fetch", "opinions/books-vs-films")
     out = in_process(folder, "run", "opinions/books-vs-films", "-m", "lr")
-    assert "documents: books 6, films 6" in out
+    assert "documents: source 6, target 6" in out
     assert float(out.splitlines()[3].split()[2]) > 60
 
 

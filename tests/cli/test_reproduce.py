@@ -514,3 +514,26 @@ def test_a_dry_run_says_what_was_unavailable_the_last_time(call, home, write):
     assert "0 runs to do, 0 reused, 4 unavailable" in out
     assert "  4 runs: target has too few documents\n" in out
     assert "one: 4 of 4 runs finished" in call("reproduce", path)[1]  # they are tried again
+
+
+def test_data_are_left_out_by_their_terms(call, home, write):
+    path = write("mixed")
+    pages = f'{{task: "{SMALL}"}}\n  web pages: {{task: mtc/webkb4}}'
+    Path(path).write_text(Path(path).read_text().replace(f'{{task: "{SMALL}"}}', pages))
+    words = ("reproduce", path, "--without-terms", "unknown")
+    code, out, err = call(*words, "--dry-run")
+    assert code == 0, err
+    assert "2 runs to do, 0 reused, 2 unavailable" in out
+    assert "  2 runs: data under 'unknown' are left out\n" in out
+    code, out, err = call(*words)
+    assert code == 0, err
+    assert "mixed: 2 of 4 runs finished, 2 unavailable" in out
+    reasons = {line["task"]: line.get("reason", "") for line in lines(home.results, "mixed")}
+    assert reasons == {SMALL: "", "mtc/webkb4": "data under 'unknown' are left out"}
+    assert "unavailable" in (home.results / "mixed" / "table.md").read_text()
+    falsify(home.results, "mixed", status="done", reason="")  # as if made elsewhere
+    code, out, err = call(*words)
+    assert "mixed: 4 of 4 runs finished (4 kept from earlier)" in out
+    assert "data under 'unknown' are left out; earlier results are kept" in err
+    code, out, err = call("reproduce", path, "--without-terms", "unknwon")
+    assert (code, out, err.count("\n"), "Did you mean 'unknown'?" in err) == (2, "", 1, True)

@@ -336,7 +336,9 @@ def test_if_all_places_fail_the_error_lists_expected_and_actual_digests(server, 
     dead = "http://127.0.0.1:9/dead"
     paths = [f"{server.url}/{name}" for name in ("bad", "cut", "gone")]
     bad = mirror(tmp_path / "bad", BAD)
-    settings = settings.replace(mirrors=(str(tmp_path / "lacking"), str(bad)))
+    (tmp_path / "empty").mkdir()
+    mirrors = (str(tmp_path / "lacking"), str(tmp_path / "empty"), str(bad))
+    settings = settings.replace(mirrors=mirrors)
     with pytest.raises(Unavailable) as caught:
         fetch.get(from_origins(*map(Url, paths), Url(dead)), settings)
     message = str(caught.value)
@@ -344,7 +346,8 @@ def test_if_all_places_fail_the_error_lists_expected_and_actual_digests(server, 
     actual = f"got {sha256(BAD)} ({len(BAD)} bytes)"
     for part in (
         f"could not obtain {NAME}; expected {FILE.digest} ({len(GOOD)} bytes); ",
-        f"{tmp_path / 'lacking' / NAME}: No such file or directory; ",
+        f"{tmp_path / 'lacking' / NAME}: there is no folder {tmp_path / 'lacking'} (blanks",
+        f"{tmp_path / 'empty' / NAME}: No such file or directory; ",
         f"{bad / NAME}: {actual}; ",
         f"{paths[0]}: {actual}; ",
         f"{paths[1]}: no answer, or the transfer broke off (ChunkedEncodingError); ",

@@ -52,6 +52,15 @@ def test_every_original_belongs_to_a_task(module):
 
 
 @pytest.mark.parametrize("dataset", DECLARED, ids=lambda dataset: dataset.name)
+def test_the_terms_of_a_dataset_are_declared_and_cover_all_its_files(dataset):
+    by_name = {one.name: one for one in DECLARED}
+    files = importlib.import_module(dataset.module).FILES
+    owners = {name for name in map(datasets.dataset_of, files) if name in by_name}
+    assert ("terms" in dataset.content) == bool(files or dataset.content.get("files"))
+    assert {*dataset.terms} >= {term for name in owners for term in by_name[name].terms}
+
+
+@pytest.mark.parametrize("dataset", DECLARED, ids=lambda dataset: dataset.name)
 def test_the_json_file_of_a_dataset_is_that_of_its_module(dataset):
     module = importlib.import_module(dataset.module)
     assert dataset.content["tasks"] == module.TASKS

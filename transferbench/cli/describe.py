@@ -7,6 +7,7 @@ import inspect
 import json
 import pkgutil
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,9 @@ from transferbench import experiments
 from transferbench.cli import _options
 from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
+
+if TYPE_CHECKING:
+    from transferbench.data.fetch import File
 
 
 @click.command()
@@ -28,8 +32,9 @@ def command(settings: Settings, name: str) -> None:
     transferbench describe sklearn.svm:LinearSVC         an estimator as a model
     transferbench describe ./mytask.yaml
 
-    The command prints the objective and the parameters of a model, the facts, options and original
-    files of a task, the tasks of a dataset, or the complete YAML of an experiment.
+    The command prints the objective and the parameters of a model, the facts, options, original
+    files and licences of a task, the tasks and licences of a dataset, or the complete YAML of an
+    experiment.
     """
     base, colon, attribute = name.partition(":")
     is_estimator = colon and attribute.isidentifier() and base not in _options.task_names()
@@ -83,7 +88,8 @@ def _task(name: str, settings: Settings) -> list[str]:
     base, is_task = name.partition(":")[0], _options.is_task(name)
     if not is_task and (module := datasets.modules().get(base)):
         text = inspect.getdoc(module) or ""
-        return [f"{base} (dataset)", "", text, *_section("Tasks", module.TASKS)]
+        rights = _rights(next(iter(module.TASKS)), module.FILES.values())
+        return [f"{base} (dataset)", "", text, *_section("Tasks", module.TASKS), *rights]
     if not is_task:
         raise unknown("name", name, _options.all_names(), "See `transferbench list`.")
     task = tasks.Task.parse(name)
@@ -99,15 +105,27 @@ def _task(name: str, settings: Settings) -> list[str]:
     sizes = {f: f"{f.size:,} bytes" if f.size else "of unknown size" for f in files}
     built_from = [f"{f.name}, {size}, {f.digest}" for f, size in sizes.items()]
     if not files:
-        built_from = ["your own files" if "path" in options else "nothing: it is generated"]
+        without = "nothing to fetch: its documents are generated or in its package"
+        built_from = ["your own files" if "path" in options else without]
     return [
         name, "", module.TASKS[name], "", (module.__doc__ or "").strip(),
         *_section("Facts, checked at every build with the default options", datasets.facts(name)),
         *_section(f"Options ({name}:NAME=VALUE,…)", [*options.values(), order]),
         *_section("Options of every transfer task, to use some documents", of_transfer),
-        *_section("Built from", built_from), "",
-        *dict.fromkeys(f"Licence: {file.licence}" for file in files),
+        *_section("Built from", built_from), *_rights(name, files),
     ]  # fmt: skip
+
+
+def _rights(task: str, files: Iterable[File]) -> list[str]:
+    """Return the licences of a task's files and the terms of its data, each in a line."""
+    from transferbench import datasets
+    from transferbench.terms import TERMS
+
+    dataset = datasets.of_task(task)
+    licences = [*(file.licence for file in files), dataset.content.get("licence")]
+    lines = [f"Licence: {licence}" for licence in dict.fromkeys(filter(None, licences))]
+    terms = [f"{term}: {TERMS[term]}" for term in dataset.terms]
+    return [*([""] * bool(lines)), *lines, *(_section("Terms", terms) if terms else [])]
 
 
 def _experiment(name: str, settings: Settings) -> list[str]:

@@ -14,7 +14,8 @@ from transferbench.settings import Settings
 def command(settings: Settings, names: tuple[str, ...], dry_run: bool) -> None:
     """Fetch and verify the original files of tasks.
 
-    Without names, the command fetches the files of all tasks.
+    Without names, the command fetches the files of all tasks whose data are not left out, see
+    TRANSFERBENCH_WITHOUT_TERMS.
     """
     from transferbench import datasets, tasks
     from transferbench.data import fetch
@@ -22,9 +23,13 @@ def command(settings: Settings, names: tuple[str, ...], dry_run: bool) -> None:
 
     files: dict[str, fetch.File] = {}
     for name in names or datasets.tasks():
-        files |= tasks.original_files(tasks.Task.parse(name))
+        parsed = tasks.Task.parse(name)
+        why = tasks.left_out(parsed, settings)
+        if why and names:
+            raise Unavailable(f"{name}: {why}", "see `transferbench list datasets`")
+        files |= {} if why else tasks.original_files(parsed)
     if not files:
-        echo("nothing to fetch: these tasks are generated or made of your own files")
+        echo("nothing to fetch: these tasks are generated, in a package, or made of your own files")
     missing = []
     for file in files.values():
         if dry_run:

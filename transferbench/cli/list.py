@@ -12,10 +12,10 @@ from transferbench.cli._terminal import echo, echo_json, echo_table
 from transferbench.errors import UserError
 from transferbench.settings import Settings
 
-KINDS = ("all", "models", "tasks", "experiments", *experiments.papers())
+KINDS = ("all", "models", "tasks", "datasets", "experiments", *experiments.papers())
 #: Tasks that are other forms of listed ones, or made up; only --all and a text print them.
 OTHER_FORM = re.compile(r"(embedded|generated|dtl|dai)/.*|gtl/.*-bydate|.*-rebuilt")
-#: Fields of a model, task or experiment by name.
+#: Fields of a model, task, dataset or experiment by name.
 Listed = dict[str, Any]
 
 
@@ -28,12 +28,13 @@ Listed = dict[str, Any]
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with each task.")
 @click.pass_obj
 def command(settings: Settings, what: str, text: str, everything: bool, as_json: bool) -> None:
-    """List models, tasks and experiments, or the tables and figures of a paper.
+    """List models, tasks, datasets and experiments, or the tables and figures of a paper.
 
     \b
     transferbench list tasks               one line for each family of tasks
     transferbench list tasks newsgroups    each task with this text in its line
     transferbench list newsgroups          also models and experiments with this text
+    transferbench list datasets            what their licences forbid or demand
     transferbench list gtl                 the tables and figures of a paper
 
     The column `missing` names libraries that a model needs and that are not installed. Your own
@@ -101,7 +102,15 @@ def _read(settings: Settings, what: str) -> dict[str, list[Listed]]:
             {"name": name, "documents": sum(sizes[name]) or None, "summary": summary}
             for name, summary in summaries.items()
         ]
-    if what not in ("models", "tasks"):
+    if what in ("all", "datasets"):
+        lists["datasets"] = [
+            {
+                "name": dataset.name, "tasks": len(dataset.content["tasks"]),
+                "terms": list(dataset.terms), "summary": summary(dataset.path),
+            }
+            for dataset in datasets.every()
+        ]  # fmt: skip
+    if what not in ("models", "tasks", "datasets"):
         users = experiments.user_names(settings.results)
         in_paper = experiments.papers().get(what)
         lists["experiments"] = [

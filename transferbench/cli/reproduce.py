@@ -69,11 +69,17 @@ def shard(text: str) -> Shard:
     help="Perform only the runs of this column; repeatable. With --row, perform those of the cells "
     "in both.",
 )  # fmt: skip
+@click.option(
+    "--without-terms", metavar="TERM", multiple=True,
+    help="Leave out data under this term, such as research-only; repeatable. `transferbench list "
+    "datasets` shows the terms.",
+)  # fmt: skip
 @execution_options
 @click.pass_obj
 def command(
     settings: Settings, /, names: tuple[str, ...], everything: bool, repeats: int | None,
-    shard: Shard | None, rows: tuple[str, ...], columns: tuple[str, ...], execution: Execution,
+    shard: Shard | None, rows: tuple[str, ...], columns: tuple[str, ...],
+    without_terms: tuple[str, ...], execution: Execution,
 ) -> int:  # fmt: skip
     """Rebuild published tables and figures.
 
@@ -99,6 +105,7 @@ def command(
     from transferbench.evidence.pages import write_pages
     from transferbench.experiments.batch import Batch
 
+    settings = settings.replace(without_terms=without_terms or None)
     if names and everything:
         raise UserError("experiments and --all were both given; give one of them.")
     if not names and not everything:
@@ -246,7 +253,7 @@ def _show(batch: Batch, execution: Execution) -> None:
     if lacking := sorted(filter(None, (o.what for o in obstacles if o.needs_data))):
         echo(f"data needed: {', '.join(lacking)}. `transferbench describe NAME` says which files.")
     if whys := [(o.what, n) for o, n in obstacles.most_common() if not o.needs_data]:
-        echo("unavailable the last time, and tried again, but not counted as to run:")
+        echo("left out, or unavailable the last time and tried again; not counted as to run:")
         for why, count in whys:
             echo(f"  {counted(count, 'run')}: {why}")
     if execution.rerun == "outdated" and reasons.keys() & OUTDATED:

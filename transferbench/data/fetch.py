@@ -52,6 +52,7 @@ class DownloadError(Exception):
 class MirrorFile:
     """A file in a mirror's folder."""
 
+    folder: Path
     path: Path
 
     @property
@@ -65,6 +66,9 @@ class MirrorFile:
             with open_regular(self.path) as stream:
                 yield from _read(stream)
         except OSError as error:
+            if not self.folder.is_dir():
+                separate = "blanks separate mirrors in TRANSFERBENCH_MIRROR"
+                raise DownloadError(f"there is no folder {self.folder} ({separate})") from error
             raise DownloadError(error.strerror or error) from error
 
 
@@ -315,7 +319,7 @@ def _origins(file: File, settings: Settings) -> Iterator[Origin | MirrorFile]:
         elif "://" in mirror:
             raise UserError(f"mirror {mirror}: expected a folder, or an address with https://.")
         else:
-            yield MirrorFile(Path(mirror) / file.name)
+            yield MirrorFile(Path(mirror), Path(mirror) / file.name)
     if not settings.offline:
         yield from file.origins
 

@@ -35,16 +35,27 @@ Texts = tuple[list[str], np.ndarray]
 
 
 class Content(NamedTuple):
-    """Content of a task's files."""
+    """Content of a task's files.
+
+    Parameters
+    ----------
+    classes
+        Names of the classes.
+    parts
+        Counts (n, d) and class indices (n,) by domain; −1 is an unknown class. In a transfer task,
+        a model sees the labels of the domain `source` alone.
+    vocabulary
+        (d,) names of the features; empty if they have none.
+    texts
+        The documents of all domains as texts; empty if they are not known.
+    frequency
+        (d,) numbers of documents by which `min_df` drops features; by default, of these documents.
+    """
 
     classes: Sequence[str]
-    #: Documents and their classes by domain.
     parts: Mapping[str, Counts]
-    #: Names of the features of counts; empty if they have none.
     vocabulary: Names = ()
-    #: The documents of all domains as texts; empty if they are not known.
     texts: Sequence[str] = ()
-    #: (d,) numbers of documents by which min_df drops features; by default, of these documents.
     frequency: np.ndarray | None = None
 
 
@@ -61,9 +72,22 @@ def builder(
     weighting: Weighting = "tf-idf",
     unit_length: bool = True,
 ) -> Builder:
-    """Return the function `build` of a dataset of counts."""
-    # `family`: Family of all tasks, or a function from a task's name to its family.
-    # Returns: Its options are those of `read`, then min_df, weighting and unit_length.
+    """Return the function `build` of a dataset of counts.
+
+    Its options are those of `read`, then those below, which have the values given here as defaults.
+
+    Parameters
+    ----------
+    read
+        A function of the name of a task and the paths of its files, which returns a `Content`, or
+        classes and parts alone. Its keyword-only arguments are options of the dataset.
+    family
+        Family of all tasks, or a function from a task's name to its family.
+    min_df
+        Drop features in fewer documents, counted over all domains.
+    weighting, unit_length
+        See `text.weight`; fitted on all domains together.
+    """
 
     @also_options_of(read)
     def build(
@@ -107,7 +131,15 @@ def also_options_of(read: Callable[..., Any]) -> Callable[[Builder], Builder]:
 
 
 def content_of_texts(classes: Sequence[str], parts: Mapping[str, Texts]) -> Content:
-    """Return texts of domains with their counts of words."""
+    """Return texts of domains with their counts of words.
+
+    Parameters
+    ----------
+    classes
+        Names of the classes.
+    parts
+        Texts and class indices (n,) by domain; −1 is an unknown class.
+    """
     texts = [text for texts, _ in parts.values() for text in texts]
     counts, vocabulary = count(texts, r"[^\W_]{2,}")
     ends = np.cumsum([len(y) for _, y in parts.values()])
@@ -124,8 +156,18 @@ def text_builder(
     *,
     min_df: int = 2,
 ) -> Builder:
-    """Return the function `build` of a dataset of texts, which has further views of them."""
-    # `family`: Family of all tasks, or a function from a task's name to its family.
+    """Return the function `build` of a dataset of texts, which has further views of them.
+
+    Parameters
+    ----------
+    read
+        A function of the name of a task and the paths of its files, which returns what
+        `content_of_texts` does.
+    family
+        Family of all tasks, or a function from a task's name to its family.
+    min_df
+        Default of the option: drop features in fewer documents, counted over all domains.
+    """
 
     def build(
         task: str,

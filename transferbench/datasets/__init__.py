@@ -13,7 +13,8 @@ A dataset module has
     doubts(problem, model, params, fit) → doubts       optional: reasons to doubt a result on it
 
 Every module in this folder is a dataset. Other modules add datasets by entry points in the group
-`transferbench.datasets`. A module without a JSON file is imported to list its tasks.
+`transferbench.datasets`. A module without a JSON file is imported to list its tasks, and the terms
+of its files are unknown.
 """
 
 import importlib
@@ -41,10 +42,16 @@ class Dataset(NamedTuple):
 
     #: Name of the dataset: of its file, with hyphens, or of its entry point.
     name: str
-    #: Full name of its module.
+    #: Full name of its module, and its file.
     module: str
+    path: Path
     #: What it declares, see `data.declared`.
     content: dict[str, Any]
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """What its licences forbid, demand or leave open, see `terms.TERMS`."""
+        return tuple(self.content.get("terms", ["unknown"] if self.content.get("files") else []))
 
 
 @cache
@@ -77,10 +84,11 @@ def of_plugins() -> tuple[Dataset, ...]:
 def _dataset(name: str, module: str, file: Path) -> Dataset:
     """Return a dataset; import its module only if there is no JSON file beside it."""
     if file.with_suffix(".json").is_file():
-        return Dataset(name, module, declared.read(f"{file}"))
+        return Dataset(name, module, file, declared.read(f"{file}"))
     imported = _imported(module)
-    content = {"tasks": imported.TASKS, "facts": getattr(imported, "FACTS", {})}
-    return Dataset(name, module, content)
+    facts = getattr(imported, "FACTS", {})
+    content = {"files": imported.FILES, "tasks": imported.TASKS, "facts": facts}
+    return Dataset(name, module, file, content)
 
 
 def _imported(name: str) -> ModuleType:
@@ -118,7 +126,7 @@ def tasks() -> dict[str, str]:
 
 def module(task: str) -> ModuleType:
     """Return the dataset module of a task, by full task name; import no other one."""
-    dataset = _of(task)
+    dataset = of_task(task)
     try:
         return _imported(dataset.module)
     except Exception as error:  # of another package, whose file declares the task
@@ -128,7 +136,8 @@ def module(task: str) -> ModuleType:
         ) from error
 
 
-def _of(task: str) -> Dataset:
+def of_task(task: str) -> Dataset:
+    """Return the dataset of a task, by full task name."""
     return next(dataset for dataset in every() if task in dataset.content["tasks"])
 
 
@@ -151,7 +160,7 @@ def full_name(name: str) -> str:
 
 def facts(task: str) -> dict[str, Any]:
     """Return the facts of a task by name, see `data.facts.Facts`; empty if there are none."""
-    return dict(_of(task).content.get("facts", {}).get(task, {}))
+    return dict(of_task(task).content.get("facts", {}).get(task, {}))
 
 
 def dataset_of(file: str) -> str:

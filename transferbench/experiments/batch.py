@@ -325,7 +325,9 @@ class Batch:
         """Find the files that are not here, of tasks that are to be built, by dataset."""
         is_built = cache(self._is_built)
         needing = (run.task.built for run in self.first_of if run in self._need_data)
-        runs = Counter(task for task in needing if not is_built(task))
+        runs = Counter(
+            task for task in needing if not (is_built(task) or tasks.left_out(task, self.settings))
+        )
         originals = {task: [*tasks.original_files(task).values()] for task in runs}
         by_dataset: defaultdict[str, list[Absent]] = defaultdict(list)
         for absent in tasks.absent(runs, self.settings):
@@ -344,6 +346,8 @@ class Batch:
 
     def _obstacle(self, run: Run) -> Obstacle | None:
         """Return what will keep a run from a result, as far as it is known before it is tried."""
+        if why := tasks.left_out(run.task, self.settings):
+            return Obstacle(False, why)
         if run.task.built in self._lost_tasks:
             return Obstacle(True, "")
         record = self.store.get(run, self.file_of(run))

@@ -18,7 +18,7 @@ from transferbench.parameters import Params, Positive
 from transferbench.problem import Problem, Truth
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from transferbench.own.comparison_table import ComparisonTable
 
 
 def compare(
@@ -33,11 +33,11 @@ def compare(
     labels: str | None = None,
     label_weight: float | None = None,
     **reading: Any,
-) -> DataFrame:
+) -> ComparisonTable:
     """Compare models without labels of the target, and recommend one.
 
         table = transferbench.compare(source="labelled.csv", target="mail.csv")
-        print(table, table.attrs["recommendation"])
+        print(table, table.choice.sentences)
         transferbench.compare("amazon/books-vs-dvd", models=["gcmf"], repeats=3)
 
     Models use only the labels of sources. If a target has labels, measures are added; they do not
@@ -77,8 +77,10 @@ def compare(
 
     Returns
     -------
-    DataFrame
-        A row for each model; see `own.compare.results_table`.
+    ComparisonTable
+        A pandas DataFrame with a row for each target and model. Its attribute `choice` has `model`,
+        the recommended model or None, `sentences`, `strength`, `evidence` and `accuracy`, the
+        accuracy to expect with the ends of its interval or None.
 
     Raises
     ------

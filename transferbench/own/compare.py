@@ -22,7 +22,7 @@ from transferbench.problem import Fit, Problem, Truth
 from transferbench.stats import PairedTest, paired_error
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from transferbench.own.comparison_table import ComparisonTable
 
 
 @dataclass(frozen=True)
@@ -69,14 +69,14 @@ class _Row:
     model: ComparedModel
 
 
-def results_table(compared: Comparison, truth: Truth | None = None) -> DataFrame:
+def results_table(compared: Comparison, truth: Truth | None = None) -> ComparisonTable:
     """Return a table of the models' decisions and, if targets have labels, of their measures."""
     # `truth`: Labels of the targets, None if there are none.
     # Returns: A row for each target and model. Multi-label problems also have rows for all targets
     # together. `attrs` has the fields of `Comparison.summary_fields`. The columns are those of
     # `_about`, `_decisions`, SCORED and `_doubts`. Values are means over the seeds. A document of a
     # labelled sample is decided by a fit that has not seen its label.
-    import pandas as pd
+    from transferbench.own.comparison_table import ComparisonTable  # loads pandas
 
     domains = compared.problem.domains
     targets = {domain.name: [i] for i, domain in enumerate(domains) if not domain.seen.all()}
@@ -94,7 +94,7 @@ def results_table(compared: Comparison, truth: Truth | None = None) -> DataFrame
                 for column in SCORED:
                     values |= column(row, truth)
             rows.append(values | _doubts(row))
-    frame = pd.DataFrame(rows)
+    frame = ComparisonTable(rows)
     frame.attrs |= compared.summary_fields()
     return frame
 

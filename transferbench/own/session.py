@@ -51,7 +51,7 @@ from transferbench.settings import Settings
 from transferbench.settings import load as load_settings
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from transferbench.own.comparison_table import ComparisonTable
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ class Session:
         """Words or features that separate targets from the source; doubts name them."""
         return separations(self.problem, self.sources, self.targets, self.options)
 
-    def table(self, compared: Comparison) -> DataFrame:
+    def table(self, compared: Comparison) -> ComparisonTable:
         """Return a row for each target and model; see `compare.results_table`."""
         # Without a truth, models are scored on labelled documents of targets that are held out.
         return results_table(compared, self.truth or sample_of(self.problem))

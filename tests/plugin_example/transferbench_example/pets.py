@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from transferbench.data.fetch import File
+from transferbench.data.declared import declared
 from transferbench.data.text import Weighting, count, weight
 from transferbench.problem import Domain, Problem, Truth
 
 #: Tasks depend on this package alone, not on other code or files, see docs/how-to/plug-ins.md.
 DEPENDS_ON = ()
-FILES: dict[str, File] = {}  # nothing to fetch; see transferbench.data.fetch.File
-TASKS = {"example/pets": "Pets, cats against dogs: owners' sentences labelled, vets' to label"}
-FACTS: dict[str, dict[str, Any]] = {
-    "example/pets": {"classes": ["cat", "dog"], "documents": {"owners": 6, "vets": 6}}
-}
+FILES, TASKS = declared(__file__)  # of pets.json; it has no files to fetch
 OWNERS = {
     "cat": ("my cat purrs", "the cat climbs and purrs", "a kitten and its whiskers"),
     "dog": ("my dog barks", "the dog fetches and barks", "a puppy on its leash"),
