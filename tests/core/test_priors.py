@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 import numpy as np
@@ -109,6 +110,42 @@ def test_a_warning_where_estimators_disagree():
     with pytest.warns(UserWarning, match=said):
         fit = transferbench.fit("graph-only", doubtful, p=4, prior="estimated")
     assert fit.diagnostics["share_disagreement"] >= priors.LARGE_DISAGREEMENT
+
+
+@pytest.mark.parametrize(("difference", "warned"), [(0.045, False), (0.055, True)])
+def test_estimators_disagree_from_a_twentieth_on(difference, warned, monkeypatch):
+    problem, _ = make_problem(documents=40)
+    half = np.eye(2)[np.arange(40) % 2]
+    monkeypatch.setattr(priors, "probabilities", lambda *_: [half, half])
+    estimate = (np.array([0.5 + difference, 0.5 - difference]),)
+    monkeypatch.setattr(priors, "estimate_shares", lambda *_, **__: estimate)
+    with pytest.warns(UserWarning, match="uncertain") if warned else contextlib.nullcontext():
+        found = priors.class_priors(problem, "estimated", 1.0)
+    expected = {"share_disagreement": pytest.approx(difference)} if warned else {}
+    assert found.diagnostics == expected
+
+
+@pytest.mark.parametrize(("decided", "start"), [(5, 1 / 2), (8, 9 / 102)])
+def test_a_class_that_is_decided_rarely_starts_at_the_shares_of_the_labels(
+    decided, start, monkeypatch
+):
+    """The mean probability of the class is .33 and .35; a fifth of it is 7 of 100 documents."""
+    P = np.where(np.arange(100) < decided, 0.9, np.linspace(0.31, 0.29, 100))
+    begun = {}
+
+    class Mixture:
+        def __init__(self, components, **settings):
+            begun.update(settings)
+
+        def fit(self, Z):
+            self.weights_ = begun["weights_init"]
+            return self
+
+    monkeypatch.setattr("sklearn.mixture.GaussianMixture", Mixture)
+    target = make_problem(documents=100)[0].domains[1]
+    source = np.array([0.5, 0.5])
+    shares = priors._mixture(target, np.stack([P, 1 - P], axis=1), source, "auto")
+    assert shares[0] == pytest.approx(start)
 
 
 def test_em_goes_on_until_the_likelihood_is_greatest():
