@@ -46,6 +46,8 @@ def test_the_shares_of_the_target_are_found():
 def test_agreed_shares_by_a_slow_oracle():
     """Compare with loops over documents, sets of documents and SciPy's functions."""
     problem, _ = mixture(0.3, n=60)
+    source, target = problem.domains
+    problem = replace(problem, domains=(source.take(np.arange(15, 60)), target))  # unequal classes
     X, y = seen_rows(problem)
     T, n, sign = problem.domains[1].X, 60, np.where(y == 1, 1.0, -1.0)
     others = []
