@@ -125,12 +125,15 @@ def test_estimators_disagree_from_a_twentieth_on(difference, warned, monkeypatch
     assert found.diagnostics == expected
 
 
-@pytest.mark.parametrize(("decided", "start"), [(5, 1 / 2), (8, 9 / 102)])
+@pytest.mark.parametrize(
+    ("decided", "of_labels", "start"), [(5, 0.5, 51), (8, 0.5, 9), (8, 0.0, 9), (0, 0.0, 1)]
+)
 def test_a_class_that_is_decided_rarely_starts_at_the_shares_of_the_labels(
-    decided, start, monkeypatch
+    decided, of_labels, start, monkeypatch
 ):
-    """The mean probability of the class is .33 and .35; a fifth of it is 7 of 100 documents."""
-    P = np.where(np.arange(100) < decided, 0.9, np.linspace(0.31, 0.29, 100))
+    """The mean probability of the class is .30 to .35; a fifth of it is 6 or 7 of 100 documents."""
+    p = np.where(np.arange(100) < decided, 0.9, np.linspace(0.31, 0.29, 100))
+    P = np.stack([p, 1 - p], axis=1)
     begun = {}
 
     class Mixture:
@@ -138,14 +141,15 @@ def test_a_class_that_is_decided_rarely_starts_at_the_shares_of_the_labels(
             begun.update(settings)
 
         def fit(self, Z):
-            self.weights_ = begun["weights_init"]
+            self.weights_, begun["Z"] = begun["weights_init"], Z
             return self
 
     monkeypatch.setattr("sklearn.mixture.GaussianMixture", Mixture)
     target = make_problem(documents=100)[0].domains[1]
-    source = np.array([0.5, 0.5])
-    shares = priors._mixture(target, np.stack([P, 1 - P], axis=1), source, "auto")
-    assert shares[0] == pytest.approx(start)
+    shares = priors._mixture(target, P, np.array([of_labels, 1 - of_labels]), "auto")
+    assert shares[0] == pytest.approx(start / 102)
+    if start == 1:  # no decision: it starts at the mean by its probabilities
+        np.testing.assert_allclose(begun["means_init"][0], p @ begun["Z"] / p.sum())
 
 
 def test_em_goes_on_until_the_likelihood_is_greatest():
