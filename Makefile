@@ -19,10 +19,12 @@ REPRODUCED ?= reproduced
 EXTRAS ?= test
 # Versions to install: the locked ones; if empty, the newest that pyproject.toml allows.
 CONSTRAINTS ?= constraints.txt
-# Folders and files for `make test`; by default all. NEWEST: what depends most on other libraries.
+# Folders and files for `make test`; by default all. NEWEST: what depends most on other libraries,
+# such as readers, tables, estimators and models; not our own rules.
 TESTS ?=
-NEWEST := tests/test_strict_yaml.py tests/experiments tests/data \
-	tests/own tests/models/test_model_contract.py tests/docs/test_reference.py
+NEWEST := tests/test_strict_yaml.py tests/experiments/test_experiment.py tests/data \
+	$(patsubst %,tests/own/test_%.py,comparison_page corpus dialects estimators predictions read \
+	topics vectors) tests/models/test_model_contract.py tests/docs/test_reference.py
 COMMA := ,
 TESTED := $(VENV)/.installed-$(subst $(COMMA),-,$(EXTRAS))
 # `make bench`: the folder of its results in benchmarks/results/, and options of `asv run`.
@@ -106,12 +108,12 @@ $(VENV)/bin/python $(VENV)/Scripts/python:
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
 	@echo "Installing transferbench and its libraries into $(VENV), once"
-	$(INSTALL) -e .
+	@start=$$(date +%s); $(INSTALL) -e . && echo "Installed in $$(($$(date +%s) - start)) s"
 	@touch $@
 
 $(TESTED): $(VENV)/.installed
 	@echo "Installing what the tests need, once"
-	$(INSTALL) -e '.[$(EXTRAS)]'
+	@start=$$(date +%s); $(INSTALL) -e '.[$(EXTRAS)]' && echo "Installed in $$(($$(date +%s) - start)) s"
 	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed

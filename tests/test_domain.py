@@ -150,6 +150,17 @@ def test_entries_beyond_single_precision_are_scaled_by_a_power_of_two(factor):
         np.testing.assert_array_equal(np.frexp(after.X.data)[0], mantissa)
 
 
+def test_a_view_is_scaled_alone():
+    domains = (replace(d, views=(d.X, d.X * 1e300, d.X * 2)) for d in PROBLEM.domains)
+    problem = replace(PROBLEM, domains=tuple(domains))
+    with pytest.warns(UserWarning, match="view 1: the largest number"):
+        found = warn_unusual_scale(problem)
+    for before, after in zip(problem.domains, found.domains, strict=True):
+        assert len(after.views) == 3
+        for j in (0, 2):
+            np.testing.assert_array_equal(after.views[j].toarray(), before.views[j].toarray())
+
+
 def test_an_unusual_scale_is_warned_of_and_a_usual_one_is_not(recwarn):
     for factor in (1e-2, 1.0, 100.0):
         assert warn_unusual_scale(usual := scaled(factor)) is usual

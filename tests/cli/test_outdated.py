@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from small_experiment import PLAIN
 
-from transferbench.cli import invoke
 from transferbench.runs import store
 
 NEWER = {"finished": "2039-01-01T00:00:00Z"}
@@ -19,22 +18,12 @@ FAILED = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """Folder with an experiment of two columns, and its results."""
-    folder = tmp_path_factory.mktemp("plain")
-    (folder / "plain.yaml").write_text(PLAIN)
-    places = ["--data", str(folder / "data"), "--results", str(folder / "results"), "--offline"]
-    assert invoke([*places, "reproduce", str(folder / "plain.yaml")]) == 0
-    return folder
-
-
 @pytest.fixture
-def plain(call, home, finished, tmp_path):
+def plain(call, home, reproduced, tmp_path):
     """Results of an experiment of two columns; the function changes lines of its runs."""
     path = tmp_path / "plain.yaml"
     path.write_text(PLAIN)
-    shutil.copytree(finished / "results", home.results)
+    shutil.copytree(reproduced / "results", home.results)
     runs = home.results / "plain" / store.NAME
 
     def change(columns: int, *, append: bool = False, **values) -> None:

@@ -17,6 +17,8 @@ from transferbench import bundle, experiments, models
 from transferbench.runs import store
 
 ROOT = Path(__file__).parents[2]
+#: Options of `verify` with which it reads the zip and runs nothing, and what it says then.
+NOTHING, QUICKER = ("--seconds", "1e-9"), "try more --seconds"
 
 MODEL = """\
 from transferbench.problem import Fit
@@ -171,8 +173,8 @@ def test_code_of_a_zip_is_named_before_it_runs(call, home, made, monkeypatch):
 def test_a_zip_of_registered_models_runs_no_code_of_its_own(call, home, plain, monkeypatch):
     monkeypatch.chdir(plain.parent)
     assert call("share", str(plain), "--out", "plain.zip")[0] == 0
-    code, _, err = call("verify", "plain.zip", "--seconds", "60")
-    assert (code, "runs code" in err) == (0, False), err
+    _, _, err = call("verify", "plain.zip", *NOTHING)
+    assert ("runs code" in err, QUICKER in err) == (False, True), err
 
 
 def test_a_zip_that_unpacks_to_too_much_is_refused(call, made, monkeypatch):
@@ -181,8 +183,8 @@ def test_a_zip_that_unpacks_to_too_much_is_refused(call, made, monkeypatch):
         size = sum(info.file_size for info in archive.infolist())
     for limit, expected in ((size, 0), (size - 1, 2)):
         monkeypatch.setattr(bundle, "MAX_UNPACKED", limit)
-        code, _, err = call("verify", "plain.zip")
-        assert (code, "unpacks to more than" in err) == (expected, bool(expected)), err
+        _, _, err = call("verify", "plain.zip", *NOTHING)
+        assert ("unpacks to more than" in err, QUICKER in err) == (expected > 0, expected == 0), err
         code, _, err = call("share", "plain", "--out", "again.zip")
         assert (code, "in one zip" in err) == (expected, bool(expected)), err
 

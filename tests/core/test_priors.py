@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 import numpy as np
@@ -109,6 +110,46 @@ def test_a_warning_where_estimators_disagree():
     with pytest.warns(UserWarning, match=said):
         fit = transferbench.fit("graph-only", doubtful, p=4, prior="estimated")
     assert fit.diagnostics["share_disagreement"] >= priors.LARGE_DISAGREEMENT
+
+
+@pytest.mark.parametrize(("difference", "warned"), [(0.045, False), (0.055, True)])
+def test_estimators_disagree_from_a_twentieth_on(difference, warned, monkeypatch):
+    problem, _ = make_problem(documents=40)
+    half = np.eye(2)[np.arange(40) % 2]
+    monkeypatch.setattr(priors, "probabilities", lambda *_: [half, half])
+    estimate = (np.array([0.5 + difference, 0.5 - difference]),)
+    monkeypatch.setattr(priors, "estimate_shares", lambda *_, **__: estimate)
+    with pytest.warns(UserWarning, match="uncertain") if warned else contextlib.nullcontext():
+        found = priors.class_priors(problem, "estimated", 1.0)
+    expected = {"share_disagreement": pytest.approx(difference)} if warned else {}
+    assert found.diagnostics == expected
+
+
+@pytest.mark.parametrize(
+    ("decided", "of_labels", "start"), [(5, 0.5, 51), (8, 0.5, 9), (8, 0.0, 9), (0, 0.0, 1)]
+)
+def test_a_class_that_is_decided_rarely_starts_at_the_shares_of_the_labels(
+    decided, of_labels, start, monkeypatch
+):
+    """The mean probability of the class is .30 to .35; a fifth of it is 6 or 7 of 100 documents."""
+    p = np.where(np.arange(100) < decided, 0.9, np.linspace(0.31, 0.29, 100))
+    P = np.stack([p, 1 - p], axis=1)
+    begun = {}
+
+    class Mixture:
+        def __init__(self, components, **settings):
+            begun.update(settings)
+
+        def fit(self, Z):
+            self.weights_, begun["Z"] = begun["weights_init"], Z
+            return self
+
+    monkeypatch.setattr("sklearn.mixture.GaussianMixture", Mixture)
+    target = make_problem(documents=100)[0].domains[1]
+    shares = priors._mixture(target, P, np.array([of_labels, 1 - of_labels]), "auto")
+    assert shares[0] == pytest.approx(start / 102)
+    if start == 1:  # no decision: it starts at the mean by its probabilities
+        np.testing.assert_allclose(begun["means_init"][0], p @ begun["Z"] / p.sum())
 
 
 def test_em_goes_on_until_the_likelihood_is_greatest():

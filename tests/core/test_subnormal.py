@@ -119,6 +119,7 @@ def test_only_tiny_entries_of_free_factors_sink(dtype, least):
 def test_the_processor_and_our_flush_give_the_same_bits(monkeypatch, model):
     problem = make_multilabel()[0]
     params = {"p": [6, 3], "q": [5, 3], "dtype": "float32", "pretrain": 60, "finetune": 60}
+    params |= {"alpha": [1.0]}
     found = transferbench.fit(model, problem, seed=0, **params)
     monkeypatch.setattr(subnormal, "_can_switch", lambda: False)
     again = transferbench.fit(model, problem, seed=0, **params)

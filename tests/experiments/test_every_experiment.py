@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from conftest import ROOT
 
 from transferbench import experiments, models, parameters, tasks
 from transferbench.runs import store
 
+load = cache(experiments.load)
+
 
 @pytest.mark.parametrize("name", experiments.names())
 def test_a_file_states_all_that_a_table_needs(name):
     """Loading it checks names, parameters and claims; a table needs more."""
-    file = experiments.load(name)
+    file = load(name)
     spec = file.spec
     assert all(len(tolerance.reason) > 40 for tolerance in spec.tolerance)
     for label, column in spec.columns.items():
@@ -27,7 +31,7 @@ def test_a_file_states_all_that_a_table_needs(name):
         read = spec.rows.get(row.reading_of)
         assert read is None or (row.metric == read.metric and row.group != read.group)
     if spec.control_of:
-        table = experiments.load(spec.control_of)
+        table = load(spec.control_of)
         printed = [row for row in spec.rows if table.spec.published.get(row)]
         assert printed
         assert spec.unit == table.spec.unit
@@ -40,13 +44,13 @@ def test_a_file_states_all_that_a_table_needs(name):
 def test_a_table_uses_each_finished_run_of_its_file(name):
     file = ROOT / "results" / name / store.NAME
     records = store.read(file) if file.is_file() else {}
-    planned = {each.run.identity for each in experiments.load(name).runs()}
+    planned = {each.run.identity for each in load(name).runs()}
     assert not [f"{r.run}" for run, r in records.items() if r.done and run not in planned]
 
 
 def test_each_paper_proposes_a_method_and_its_kind_is_the_same_in_all_its_tables():
     for paper, names in experiments.papers().items():
-        specs = [experiments.load(name).spec for name in names]
+        specs = [load(name).spec for name in names]
         kinds = {(label, c.kind) for s in specs for label, c in s.columns.items() if c.kind}
         assert "own" in dict(kinds).values(), paper
         assert len(kinds) == len(dict(kinds)), paper
@@ -63,4 +67,4 @@ def test_a_paper_stands_for_its_tables_and_figures():
 
 
 def test_titles_are_those_of_the_loaded_experiments():
-    assert experiments.titles() == {n: experiments.load(n).spec.title for n in experiments.names()}
+    assert experiments.titles() == {n: load(n).spec.title for n in experiments.names()}

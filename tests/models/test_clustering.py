@@ -122,6 +122,19 @@ def test_ncut_refuses_a_sigma_that_joins_no_documents():
         models.load("ncut")(problem, sigma=1e-3, seed=0)
 
 
+@pytest.mark.parametrize("sigma", [None, 2.0])
+def test_ncut_needs_more_documents_than_clusters(sigma):
+    problem, _ = make_clustering(classes=3, tasks=1)
+    (domain,) = problem.domains
+    for n in (3, 4):
+        few = Problem("few", "clustering", problem.classes, (domain.take(np.arange(n)),))
+        if n == 3:
+            with pytest.raises(ValueError, match="3 documents to cut into 3 clusters; expected"):
+                models.load("ncut")(few, sigma=sigma, seed=0)
+        else:
+            assert models.load("ncut")(few, sigma=sigma, seed=0).scores[0].shape == (4, 3)
+
+
 def test_ncut_finds_the_components_of_a_graph():
     rng = np.random.default_rng(0)
     X = np.zeros((60, 20))

@@ -46,6 +46,8 @@ def test_the_shares_of_the_target_are_found():
 def test_agreed_shares_by_a_slow_oracle():
     """Compare with loops over documents, sets of documents and SciPy's functions."""
     problem, _ = mixture(0.3, n=60)
+    source, target = problem.domains
+    problem = replace(problem, domains=(source.take(np.arange(15, 60)), target))  # unequal classes
     X, y = seen_rows(problem)
     T, n, sign = problem.domains[1].X, 60, np.where(y == 1, 1.0, -1.0)
     others = []
@@ -185,3 +187,49 @@ def test_a_sample_has_all_labelled_documents_of_a_target():
     assert target.seen.sum() == 12
     assert 50 <= len(target.seen) <= 62
     assert len(source.seen) == 50
+
+
+@pytest.mark.parametrize("few", [19, 20])
+def test_a_target_of_fewer_than_twenty_documents_is_decided_by_the_svm(few):
+    problem, _ = mixture(0.5, n=60, shift=3.0)
+    source, target = problem.domains
+    target = target.take(np.arange(0, 60, 3)[:few])
+    fit = transferbench.fit("consensus", replace(problem, domains=(source, target)))
+    assert (fit.diagnostics["alike"] == 1) == (few < 20)
+    assert fit.diagnostics["area"] == 1.0 or few == 20
+
+
+def test_a_sample_has_twenty_documents_of_each_labelled_class():
+    problem, _ = mixture(0.5, n=300)
+    source, target = problem.domains
+    Y = np.eye(2)[(np.arange(300) < 30).astype(int)]
+    part = consensus.sampled(replace(problem, domains=(replace(source, Y=Y), target)), 40, 0)
+    assert part.domains[0].Y[:, 1].sum() == 20
+    assert 40 < len(part.domains[0].seen) < 60
+
+
+def test_the_shares_of_the_sources_count_as_twenty_five_labels(monkeypatch):
+    problem, y = mixture(0.3, n=80)
+    rows = np.arange(0, 80, 16)
+    given = []
+
+    def spy(views, shares):
+        given.append(shares)
+        return [transferbench.fit("lr", view) for view in views]
+
+    monkeypatch.setattr(consensus, "fit_tsvm", spy)
+    consensus.labelled_members(with_labels(problem, y, rows))
+    labels = np.bincount(y[rows], minlength=2)
+    np.testing.assert_allclose(given, [(labels + 25 * np.array([0.5, 0.5])) / 30])
+
+
+@pytest.mark.parametrize(("least", "counts"), [(0.3, True), (0.7, False)])
+def test_a_member_that_agrees_too_little_has_no_vote(least, counts):
+    n = np.arange(100)
+    first = np.stack([-n, n], axis=1) / 100.0
+    third = first.copy()
+    third[45:55] = third[45:55][::-1]  # 5 of its best 50 documents are not those of the others
+    third[30:70] = third[30:70][::-1]
+    total = consensus.weighted_sum([first, first, third], np.array([0.5, 0.5]), least)
+    without = consensus.weighted_sum([first, first, 0 * third], np.array([0.5, 0.5]), least)
+    assert (total != without).any() == counts

@@ -98,13 +98,14 @@ def test_every_epsilon_continues_from_the_one_before():
         np.testing.assert_allclose(scores, x @ w, atol=1e-6)
 
 
-def test_an_epsilon_that_does_more_harm_than_good_is_not_kept(monkeypatch):
-    """With the least ε, Ω is made useless, so the W of the one before is better."""
+@pytest.mark.parametrize("size", [1e-6, 1e3])
+def test_an_epsilon_that_does_more_harm_than_good_is_not_kept(size, monkeypatch):
+    """With the least ε, Ω loses what it learned: it shrinks W, or lets the loss alone decide."""
     problem, _ = labelled_twice()
 
     def damaged(W, epsilon):
         Omega, trace_norm = best_omega(W, epsilon)
-        return (1e-6 * np.eye(len(Omega)) if epsilon == 1e-9 else Omega), trace_norm
+        return (size * np.eye(len(Omega)) if epsilon == 1e-9 else Omega), trace_norm
 
     plain = transferbench.fit("mtfl", problem, epsilon=[1e-3])
     monkeypatch.setattr(mtfl, "best_omega", damaged)

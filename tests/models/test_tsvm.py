@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -144,6 +145,14 @@ def test_every_weight_of_every_class_and_target_is_watched():
     n = 2 * 3 * len(tsvm.schedule(1.0, 0.1, 3.0))
     assert calls == [(i, n) for i in range(1, n + 1)]
     assert len(fit.trace) == n
+
+
+def test_a_class_without_labels_is_never_decided():
+    problem, truth = make_problem(classes=3)
+    source, target = problem.domains
+    source = source.take(np.flatnonzero(truth.Y[0][:, 2] == 0))
+    fit = tsvm.fit(replace(problem, domains=(source, target)), start=0.1)
+    assert set(fit.scores[1].argmax(axis=1)) == {0, 1}
 
 
 @pytest.mark.parametrize("pairs", [1, 3, None])

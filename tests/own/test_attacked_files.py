@@ -87,11 +87,13 @@ def test_a_label_of_which_nothing_can_be_seen_is_blank(reading, label):
         reading(f"text,label\na,{label}\n")
 
 
-def test_texts_with_escapes_are_warned_of(reading, tmp_path):
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+def test_texts_with_escapes_are_warned_of(tmp_path, encoding):
+    """Also in an encoding that has no escapes."""
     path = tmp_path / "jp.csv"
     path.write_bytes(b"text\n" + "日本語のテキスト\n".encode("iso2022_jp") * 3)
     with pytest.warns(UserWarning, match="6 control characters, first in line 2"):
-        read(path)
+        read(path, ReadOptions(encoding=encoding))
     assert read(path, ReadOptions(encoding="iso2022_jp")).content == ["日本語のテキスト"] * 3
 
 
@@ -112,9 +114,11 @@ def test_labels_that_look_alike_are_seen(one, other):
     assert like(one, [other, "x"]) == other
 
 
-def test_blank_lines_before_the_names_of_columns_are_skipped(reading):
-    found, _ = reading("\n  \n ; \ntext;label\n" + "".join(f"{t};{n}\n" for t, n in ROWS))
-    assert len(found) == 30
+@pytest.mark.parametrize(("blank", "quoting"), [("\n  \n ; \n", "auto"), ("\n \n", "none")])
+def test_blank_lines_before_the_names_of_columns_are_skipped(reading, blank, quoting):
+    lines = "".join(f"{text};{label}\n" for text, label in ROWS)
+    found, _ = reading(f"{blank}text;label\n{lines}", quoting=quoting)
+    assert [*zip(found.content, found.labels, strict=True)] == ROWS
 
 
 def test_a_document_like_the_name_of_its_only_column_is_warned_of(reading):
@@ -144,11 +148,6 @@ def test_another_line_end_divides_no_document_of_a_single_column(reading, quotin
     assert len(reading("text,label\r\na,x\nb,y\r\n\n", quoting=quoting)[0]) == 2
 
 
-def test_blank_lines_before_the_names_are_skipped_without_quoting(reading):
-    found, _ = reading('\n \ntext;label\n"a;b\n', quoting="none")
-    assert (found.content, found.labels) == (['"a'], ["b"])
-
-
 @pytest.mark.parametrize("label", ['"', "'"])
 def test_a_quote_alone_is_a_label(reading, label):
     found, _ = reading(json.dumps({"text": "a", "label": label}), ".jsonl")
@@ -158,13 +157,6 @@ def test_a_quote_alone_is_a_label(reading, label):
 def test_a_mark_in_svmlight_is_no_document(reading):
     found, _ = reading("ham 1:1\n\ufeff\n\ufeff# joined\nspam 2:1\n", ".svm")
     assert found.labels == ["ham", "spam"]
-
-
-def test_escapes_are_warned_of_in_an_encoding_that_has_none(reading, tmp_path):
-    path = tmp_path / "jp.csv"
-    path.write_bytes("text\n日本語\n".encode("iso2022_jp"))
-    with pytest.warns(UserWarning, match="2 control characters, first in line 2"):
-        read(path, ReadOptions(encoding="cp1252"))
 
 
 def test_a_file_of_labels_names_no_option_that_it_ignores(reading, tmp_path):

@@ -128,6 +128,7 @@ def test_the_interval_is_welchs_for_all_topics_together_if_the_variances_are_equ
             np.testing.assert_allclose([low, high], [test.low, test.high])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [30, 60, 600])
 def test_intervals_of_parts_of_one_skewed_corpus_seldom_miss_the_truth(size):
     """Shares are mostly 0 with a few large ones; a small part may have none of the large ones."""

@@ -9,6 +9,7 @@ import warnings
 from unittest.mock import ANY
 
 import pytest
+from conftest import slow_unless
 from user_documents import sentences, write_jsonl
 
 from transferbench.errors import UserError
@@ -44,6 +45,8 @@ COLUMNS = {
     "id text label": lambda i, text: [f"{i}", text, "ham" if i % 5 == 0 else ""],
     "title text": lambda i, text: [" ".join(["The house"] * (i * i % 7 + 1)), text],
 }
+#: Those of the quick tests.
+QUICK = {"text", "label text"}
 #: Rows where a quote opens, and where it closes.
 PAIRS = {"next": ([10], [11]), "ten": ([*range(0, 60, 6)], [*range(2, 60, 6)]), "open": ([10], [])}
 #: Paragraphs as in posts: quotations, lists, tables and lines that begin with a tab.
@@ -78,7 +81,7 @@ def verdict(open_file, content, texts, name="a.csv", **options) -> tuple[str, li
     return "misread", said
 
 
-@pytest.mark.parametrize("columns", COLUMNS)
+@pytest.mark.parametrize("columns", slow_unless(QUICK.__contains__, COLUMNS))
 @pytest.mark.parametrize("pairs", PAIRS)
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 @pytest.mark.parametrize("quoted", [False, True])
@@ -131,7 +134,7 @@ def is_like_rows(cells: list[str], delimiter: str) -> bool:
 
 
 @pytest.mark.parametrize("kind", PARAGRAPHS)
-@pytest.mark.parametrize("columns", COLUMNS)
+@pytest.mark.parametrize("columns", slow_unless(QUICK.__contains__, COLUMNS))
 @pytest.mark.parametrize("delimiter", [",", "\t"])
 def test_paragraphs_in_quotes_are_read_and_warned_of_only_if_their_lines_are_like_rows(
     open_file, kind, columns, delimiter

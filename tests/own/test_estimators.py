@@ -51,10 +51,18 @@ EXPECTED_FAILURES = {
 FEWER = {"lnkmtc": {"b": 3.0}, "lskmtc": {"r": 3}}
 
 
+#: Without a target nothing is fitted, so one model shows what the others do; each clusterer fits.
+CHECKED = [
+    "lr",
+    "linear-svm",
+    *(n for n, m in models.registry().items() if m.family == "clustering"),
+]
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", models.registry())
-def test_every_model_passes_scikit_learn_checks(name):
+@pytest.mark.parametrize("name", CHECKED)
+def test_estimators_pass_scikit_learn_checks(name):
     family = models.get(name).family
     estimator = CLASSES[family](name, **FEWER.get(name, {}))
     expected = EXPECTED_FAILURES[family]
@@ -83,7 +91,6 @@ class QuarteredMultiLabel(Quartered, MultiLabelClassifier):
     [
         QuarteredTransfer("gcmf", k=3, p=3, max_iter=4),
         QuarteredMultiLabel("linear-svm"),
-        MultiTaskClusterer("kmeans", 3),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES[models.get(estimator.model).family],
 )

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from conftest import slow_unless
 from contract import MAKE, small_params
 
 from transferbench import artefacts, fingerprint, models, parameters
@@ -26,7 +27,12 @@ def is_ours(model: models.Model) -> bool:
     return model.path.is_relative_to(models.FOLDER)
 
 
-@pytest.fixture(params=[model.name for model in models.registry().values() if is_ours(model)])
+OURS = [model.name for model in models.registry().values() if is_ours(model)]
+#: One of each engine, graph and start; the slow tests have every model.
+QUICK = {"consensus", "gcmf", "himls", "lskmtc", "mtrick"}
+
+
+@pytest.fixture(params=slow_unless(QUICK.__contains__, OURS))
 def run(request, tmp_path):
     """A function that performs the run of a model on a small task with another order."""
     model = models.get(request.param)
@@ -102,9 +108,10 @@ def test_artefacts_change_no_result(run, tmp_path, monkeypatch):
     monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0.0)
     (tmp_path / "artefacts").mkdir()
     folder = artefacts.Folder(tmp_path / "artefacts", 2**30)
-    for order in (1, 2, 1, 2):
-        plain, reused = run(order), run(order, folder, curve=False)
-        assert plain.fit.trace == reused.fit.trace
-        for ours, theirs in zip(plain.fit.scores, reused.fit.scores, strict=True):
+    plain = {order: run(order) for order in (1, 2)}
+    for curve, order in ((False, 1), (False, 2), (True, 1), (True, 2)):
+        found = run(order, folder, curve=curve)
+        assert found.fit.trace == plain[order].fit.trace
+        for ours, theirs in zip(plain[order].fit.scores, found.fit.scores, strict=True):
             assert np.array_equal(ours, theirs)
-        assert run(order, folder).curve == plain.curve
+        assert not curve or found.curve == plain[order].curve
