@@ -369,6 +369,7 @@ class Trial:
     seed: int = SEED
 
     def __post_init__(self) -> None:
+        models.load.cache_clear()  # the author may have changed the file since the last check
         self.function = models.load(self.model)
         self.family = models.get(self.model).family
         self.values = parameters.resolve(self.function, self.params, self.model)
@@ -434,8 +435,8 @@ class Trial:
     @property
     def fitted(self) -> tuple[Fit, Truth]:
         """The fit of the plain problem with its truth; raise Broken if there is none."""
+        self.problem = plain_problem(self.family)[0]
         if isinstance(self.plain, Broken):
-            self.problem = plain_problem(self.family)[0]
             raise self.plain
         return self.plain
 
@@ -751,7 +752,7 @@ def _degenerate(trial: Trial) -> None:
     _require(not broken, f"fits of {len(DEGENERATE)} problems", "\n".join(broken))
 
 
-@_check("Very small or large features change no decision, unless a warning says so.")
+@_check("Very small or large features are solved or refused; a warning says if decisions change.")
 def _extreme_scale(trial: Trial) -> None:
     plain = _reference(trial)
     for factor in SCALES if trial.thorough else SCALES[:2]:
@@ -772,7 +773,9 @@ def _layouts(trial: Trial) -> None:
         if fit is None:
             raise Broken(tried, text)
         count = different(plain, fit, trial.family)
-        _require(not count, tried, counted(count, "other decision"))
+        # Scores of 0 and 1 hide near ties: one document may change by the rounding of float32.
+        one_hot = all(np.isin(S, (0, 1)).all() for S in plain.scores)
+        _require(count <= one_hot, tried, counted(count, "other decision"))
 
 
 def _reference(trial: Trial) -> Fit:
