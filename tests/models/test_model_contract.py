@@ -43,7 +43,7 @@ def moved(name: str) -> frozenset[str] | None:
 
 @cache
 def trial(name: str, few: bool, thorough: bool) -> Trial:
-    return Trial(name, small_params(name, few=few), thorough, moved(name))
+    return Trial(name, small_params(name, few=few), thorough, moved(name), least_accuracy=0.8)
 
 
 def checked(name: str, check: str, thorough: bool = False):
