@@ -16,7 +16,7 @@ DISTANCES = "np.asarray(2 * domain.X @ means - (means**2).sum(axis=0))"
 #: Check → what to replace in the model, by what, and a part of what the report then says.
 FAULTS = {
     "docstring": ("    min over c", "min over c", "not indented"),
-    "parameters": ("Weight = 0.0", "Weight = -1.0", "default of shrinkage: expected number ≥ 0"),
+    "parameters": ("Weight = 0.0", "Weight = -1.0", "default of shrinkage: expected number ≥"),
     "scores": ("tuple(scores)", "tuple(S[:, :1] for S in scores)", "expected (40, 3)"),
     "better-than-guessing": (DISTANCES, f"-{DISTANCES}", "guessing has 0.33"),
     "same-seed": (SCORED, f"        distances += np.random.random()\n{SCORED}", "`seed: int`"),
@@ -110,6 +110,33 @@ def test_a_default_that_is_too_large_is_reported_with_what_to_do(write):
     assert "give a smaller one: --set k=" in scores.got
     (passed,) = transferbench.check_model(name, only=["layouts"], k=6)
     assert passed.status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        ("problem, shrinkage=0.0", "shrinkage is not keyword-only"),
+        ("problem, *, shrinkage=0.0", "shrinkage has no type"),
+        ("problem, *, shrinkage: Weight", "shrinkage has no default"),
+        ("problem, *, shrinkage: list[Fit] = 0.0", "type and default of shrinkage"),
+        ("problem, *, shrinkage: int = 0.5", "type and default of shrinkage: expected integer"),
+        ("problem, *, lam: Weight = 0.0, shrinkage: Weight = 0.0", "lam is not in a section"),
+        ("data, *, shrinkage: Weight = 0.0", "the first must be `problem`"),
+        ("", "the first must be `problem`"),
+    ],
+)
+def test_a_signature_that_experiments_cannot_use_is_reported(write, head, said):
+    name = write(("problem: Problem, *, shrinkage: Weight = 0.0", head))
+    (result,) = transferbench.check_model(name, only=["parameters"], on_fail="return")
+    assert said in result.got
+
+
+def test_sparse_scores_are_scores(write):
+    name = write(
+        ("import numpy as np\n", "import numpy as np\nimport scipy.sparse as sp\n"),
+        ("tuple(scores)", "tuple(map(sp.csr_array, scores))"),
+    )
+    assert transferbench.check_model(name, only=["scores", "same-seed"])
 
 
 @pytest.mark.parametrize(("seed", "expected"), [("seed", "ok"), ("", "failed")])

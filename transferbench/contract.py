@@ -32,6 +32,8 @@ from transferbench.problem import Domain, Family, Fit, Problem, Truth, Watch
 SEED = 3
 #: What a model may raise, with a clear sentence, if it cannot solve a problem.
 REFUSALS = (ValueError, FloatingPointError)
+#: Why a check is skipped if the model fails on the plain problem.
+NO_FIT = "no fit to check; correct `scores` first."
 #: What is permuted by the check `order`.
 ORDERS = frozenset({"documents", "features", "classes", "domains"})
 
@@ -275,7 +277,11 @@ LAYOUTS: dict[str, Callable[[sp.csr_array], Any]] = {
 
 def content(problem: Problem) -> list[bytes]:
     """Return the content of the matrices of a problem."""
-    return [sp.csr_array(A).toarray().tobytes() for d in problem.domains for A in (*d.views, d.Y)]
+    return [_bytes(A) for domain in problem.domains for A in (*domain.views, domain.Y)]
+
+
+def _bytes(A: Any) -> bytes:
+    return (A.toarray() if sp.issparse(A) else np.asarray(A)).tobytes()
 
 
 def different(one: Fit, two: Fit, family: str) -> int:
@@ -367,9 +373,8 @@ class Trial:
     moved: frozenset[str] | None = None
     #: Accuracy with negative entries must be larger; guessing has 1/3.
     least_accuracy: float = 1 / 3 + 0.1
-    #: The problem and the seed of the last fit.
+    #: The problem of the last fit.
     problem: Problem | None = None
-    seed: int = SEED
 
     def __post_init__(self) -> None:
         models.load.cache_clear()  # the author may have changed the file since the last check
@@ -377,29 +382,34 @@ class Trial:
         self.family = models.get(self.model).family
         self.values = parameters.resolve(self.function, self.params, self.model)
 
-    def call(self, problem: Problem, threads: int, watch: Watch | None = None) -> Any:
-        """Return what the function of the model returns, which is not checked."""
-        self.problem, self.seed = problem, SEED
+    def call(self, problem: Problem, threads: int = 1, watch: Watch | None = None) -> Any:
+        """Return what the function of the model returns, which is not checked; None if it fails."""
+        self.problem = problem
         arguments = inspect.signature(self.function).parameters
         optional = {"seed": SEED, "watch": watch}
         passed = {key: value for key, value in optional.items() if key in arguments}
-        with use_threads(threads), redirect_stdout(sys.stderr):
-            return self.function(problem, **self.values, **passed)
+        try:
+            with use_threads(threads), redirect_stdout(sys.stderr):
+                return self.function(problem, **self.values, **passed)
+        except Unavailable:
+            raise
+        except (Exception, SystemExit):  # the check `scores` reports it
+            return None
 
-    def _fit(self, problem: Problem, seed: int = SEED, watch: Watch | None = None) -> Fit:
-        self.problem, self.seed = problem, seed
+    def _fit(self, problem: Problem, seed: int = SEED) -> Fit:
+        self.problem = problem
         with redirect_stdout(sys.stderr):
-            fit = models.fit(self.model, problem, self.values, seed=seed, watch=watch)
+            fit = models.fit(self.model, problem, self.values, seed=seed, watch=None)
         c = len(problem.classes)
         for domain, scores in zip(problem.domains, fit.scores, strict=True):
             got = f"scores of shape {scores.shape} for {domain.name}, expected one column a class"
             _require(scores.shape[1] == c, "a fit", got)
         return fit
 
-    def fit(self, problem: Problem, seed: int = SEED, watch: Watch | None = None) -> Fit:
+    def fit(self, problem: Problem, seed: int = SEED) -> Fit:
         """Return a fit of a problem that the model must solve."""
         try:
-            return self._fit(problem, seed, watch)
+            return self._fit(problem, seed)
         except (Unavailable, Broken):
             raise
         except (Exception, SystemExit) as error:
@@ -456,31 +466,28 @@ class Trial:
 
     def run(self, check: Check) -> CheckResult:
         """Return the result of a check."""
-        if self.family not in check.families:
-            return CheckResult(
-                check.name, "skipped", check.expected, note=f"it is a {self.family} model."
-            )
-        if check.needs_fit and isinstance(self.plain, Broken):
-            note = "no fit to check; correct `scores` first."
-            return CheckResult(check.name, "skipped", check.expected, note=note)
+        result = partial(CheckResult, check.name, expected=check.expected)
         self.problem = None
         try:
-            note = check.test(self) or ""
+            if self.family not in check.families:
+                raise Skipped(f"it is a {self.family} model.")
+            if check.needs_fit and isinstance(self.plain, Broken):
+                raise Skipped(NO_FIT)
+            return result(status="ok", note=check.test(self) or "")
         except Skipped as skipped:
-            return CheckResult(check.name, "skipped", check.expected, note=str(skipped))
+            return result(status="skipped", note=str(skipped))
         except Broken as broken:
-            on = _describe(self.problem, self.seed) if self.problem else ""
-            return CheckResult(check.name, "failed", check.expected, broken.tried, broken.got, on)
-        return CheckResult(check.name, "ok", check.expected, note=note)
+            on = _describe(self.problem) if self.problem else ""
+            return result(status="failed", tried=broken.tried, got=broken.got, problem=on)
 
 
-def _describe(problem: Problem, seed: int) -> str:
+def _describe(problem: Problem) -> str:
     """Return a problem and the seed of its fit in a line."""
     sizes = ", ".join(f"{domain.name} {len(domain.seen)}" for domain in problem.domains)
     features = " and ".join(f"{view.shape[1]}" for view in problem.domains[0].views)
     return (
         f'"{problem.name}", {problem.family}; documents: {sizes}; {features} features, '
-        f"{len(problem.classes)} class{'es'[: 2 * (len(problem.classes) != 1)]}; seed {seed}"
+        f"{len(problem.classes)} class{'es'[: 2 * (len(problem.classes) != 1)]}; seed {SEED}"
     )
 
 
@@ -527,18 +534,21 @@ def _parameters(trial: Trial) -> None:
     if ":" in trial.model:
         raise Skipped("the parameters of an estimator are those of its package.")
     tried = "reading the signature of `fit`"
-    first, *others = inspect.signature(trial.function).parameters.values()
-    _require(first.name == "problem", tried, f"the first argument is {first.name}, not problem")
-    for argument in others:
-        got = f"{argument.name} can be given by position; write `*` before it"
+    arguments = list(inspect.signature(trial.function).parameters.values())
+    got = f"arguments {', '.join(a.name for a in arguments) or 'none'}; the first must be `problem`"
+    _require(arguments and arguments[0].name == "problem", tried, got)
+    for argument in arguments[1:]:
+        got = f"{argument.name} is not keyword-only; write `*` before it"
         _require(argument.kind is argument.KEYWORD_ONLY, tried, got)
     described = parameters.descriptions(trial.function)
     for name, parameter in parameters.schema(trial.function).items():
+        _require(parameter.type is not inspect.Parameter.empty, tried, f"{name} has no type")
         _require(parameter.default is not inspect.Parameter.empty, tried, f"{name} has no default")
         try:
             converted = parameters.convert(parameter.default, parameter.type, name)
-        except UserError as error:
-            raise Broken(tried, f"default of {error}") from None
+        except Exception as error:  # of pydantic, for a type that it does not know
+            wrong = error if isinstance(error, UserError) else f"{name}: {reason(error)}"
+            raise Broken(tried, f"type and default of {wrong}") from None
         got = f"the default of {name}, {parameter.default!r}, is read as {converted!r}"
         _require(converted == parameter.default, tried, got)
         got = f"{name} is not in a section Parameters of the docstring of `fit`, as numpydoc has it"
@@ -594,26 +604,21 @@ def _same_seed(trial: Trial) -> None:
     fits: list[Fit] = []
     for threads, watched in ((1, None), (1, watch), (2, None)):
         problem, _ = plain_problem(trial.family)
-        try:
-            fit = trial.call(problem, threads, watched)
-        except Unavailable:
-            raise
-        except (Exception, SystemExit):
-            raise Skipped("no fit to check; correct `scores` first.") from None
-        if not isinstance(fit, Fit):
-            raise Skipped("no fit to check; correct `scores` first.")
+        fit = trial.call(problem, threads, watched)
+        if not (isinstance(fit, Fit) and isinstance(fit.scores, tuple | list)):
+            raise Skipped(NO_FIT)
         fits.append(fit)
     first = fits[0]
     for fit, tried in (
         (fits[1], "two fits, one of them watched"),
         (fits[2], "two fits, with 1 and 2 threads"),
     ):
-        one, two = ([np.asarray(S).tobytes() for S in each.scores] for each in (first, fit))
+        one, two = (list(map(_bytes, each.scores)) for each in (first, fit))
         got = "other scores; draw every random number from np.random.default_rng(seed)"
         if not parameters.takes_seed(trial.function):
             got += ", and give `fit` the argument `seed: int`"
         _require(one == two, tried, got)
-        _require(fit.trace == first.trace, tried, "another trace of the objective")
+        _require(np.array_equal(fit.trace, first.trace), tried, "another trace of the objective")
     expected = [(i + 1, len(calls), len(problem.domains)) for i in range(len(calls))]
     _require(
         calls == expected and len(calls) == len(first.trace),
@@ -628,12 +633,7 @@ def _same_seed(trial: Trial) -> None:
 def _unchanged_input(trial: Trial) -> None:
     problem, _ = plain_problem(trial.family)
     before = content(problem)
-    try:
-        trial.call(problem, 1)
-    except Unavailable:
-        raise
-    except (Exception, SystemExit):
-        pass  # `scores` reports it
+    trial.call(problem)
     after = content(problem)
     names = [
         f"{'Y' if j == len(domain.views) else f'view {j}'} of {domain.name}"
