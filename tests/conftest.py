@@ -10,15 +10,16 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-import scipy.sparse as sp
 from small_experiment import PLAIN
 
 from transferbench import datasets, plugins, settings, tasks
+from transferbench.contract import make_clustering as make_clustering
+from transferbench.contract import make_multilabel as make_multilabel
+from transferbench.contract import make_problem as make_problem
 from transferbench.data import fetch
 from transferbench.errors import Unavailable
-from transferbench.problem import Domain, Problem, Truth
+from transferbench.problem import Problem
 from transferbench.settings import Settings
 
 ROOT = Path(__file__).parent.parent
@@ -107,95 +108,6 @@ def slow_unless(quick: Callable[[Any], bool], values: Iterable[Any]) -> list[Any
         slow = pytest.param(*of_test, marks=pytest.mark.slow)
         marked.append(value if quick(value) else slow)
     return marked
-
-
-def make_problem(
-    seed: int = 0,
-    *,
-    targets: int = 1,
-    classes: int = 2,
-    documents: int = 40,
-    features: int = 60,
-    dense: bool = False,
-) -> tuple[Problem, Truth]:
-    """Return a small transfer problem: classes prefer own features, domains differ a little."""
-    rng = np.random.default_rng(seed)
-    names = ["source", *(f"target-{i + 1}" for i in range(targets))]
-    domains, truth = [], []
-    for shift, name in enumerate(names):
-        y = np.arange(documents) % classes
-        rng.shuffle(y)
-        rate = np.full((classes, features), 0.05)
-        for c in range(classes):
-            rate[c, c::classes] = 0.5
-            rate[c, (c + shift) :: 7] += 0.2
-        X = sp.csr_array(rng.poisson(rate[y]).astype(float))
-        X.data *= rng.uniform(0.8, 1.2, X.nnz)  # avoid ties, which the order of rows would break
-        Y = np.eye(classes)[y]
-        seen = np.full(documents, shift == 0)
-        view = X.toarray() if dense else X
-        domains.append(Domain(name, (view,), np.where(seen[:, None], Y, 0), seen))
-        truth.append(Y)
-    labels = tuple("abcdefgh"[:classes])
-    problem = Problem("made-up", "transfer", labels, tuple(domains))
-    scored = tuple(~domain.seen for domain in domains)
-    return problem, Truth("transfer", labels, tuple(names), tuple(truth), scored)
-
-
-def make_clustering(
-    seed: int = 0, *, classes: int = 2, documents: int = 40, features: int = 60, tasks: int = 2
-) -> tuple[Problem, Truth]:
-    """Return a small problem of several clustering tasks: `make_problem` without labels."""
-    problem, truth = make_problem(
-        seed, targets=tasks - 1, classes=classes, documents=documents, features=features
-    )
-    nothing = np.zeros(documents, bool)
-    domains = tuple(
-        Domain(f"task-{i + 1}", domain.views, np.zeros_like(Y), nothing)
-        for i, (domain, Y) in enumerate(zip(problem.domains, truth.Y, strict=True))
-    )
-    names = tuple(domain.name for domain in domains)
-    return (
-        Problem("made-up", "clustering", problem.classes, domains),
-        Truth("clustering", truth.classes, names, truth.Y, (~nothing,) * tasks),
-    )
-
-
-def make_multilabel(
-    seed: int = 0,
-    *,
-    tasks: int = 2,
-    views: int = 2,
-    labels: int = 3,
-    documents: int = 40,
-    features: int = 30,
-) -> tuple[Problem, Truth]:
-    """Return a small multi-label problem: one or two labels a document, half of the rows seen.
-
-    Labels prefer different features in each view; tasks differ a little. The first view is sparse,
-    the others are dense with ten features.
-    """
-    rng = np.random.default_rng(seed)
-    names = tuple(f"task-{i + 1}" for i in range(tasks))
-    domains, truth = [], []
-    for shift, name in enumerate(names):
-        Y = np.eye(labels)[rng.integers(labels, size=documents)]
-        Y = np.maximum(Y, np.eye(labels)[rng.integers(labels, size=documents)])
-        found = []
-        for j in range(views):
-            rate = np.full((labels, features if j == 0 else 10), 0.05)
-            for c in range(labels):
-                rate[c, (c + j) % labels :: labels] = 1.0
-                rate[c, (c + shift) :: 7] += 0.2
-            X = rng.poisson(Y @ rate) * rng.uniform(0.8, 1.2, (documents, rate.shape[1]))
-            found.append(X if j else sp.csr_array(X))
-        seen = rng.permutation(np.arange(documents) % 2 == 0)
-        domains.append(Domain(name, tuple(found), np.where(seen[:, None], Y, 0), seen))
-        truth.append(Y)
-    classes = tuple("abcdefgh"[:labels])
-    problem = Problem("made-up", "multilabel", classes, tuple(domains))
-    scored = tuple(~domain.seen for domain in domains)
-    return problem, Truth("multilabel", classes, names, tuple(truth), scored)
 
 
 def reproduce(folder: Path, experiment: str) -> Path:

@@ -45,6 +45,7 @@ PARTS = {
     "evidence": {"models", "datasets", "runs", "experiments", "repeats"},
     # What the command line and Python users call.
     "api": {"models", "tasks", "runs", "experiments", "evidence"},
+    "contract": {"core", "models"},
     "repeat_fits": {"models", "tasks", "runs"},
     "citing": {"models", "data", "datasets", "tasks", "experiments", "evidence"},
     "bundle": {"runs", "experiments", "evidence", "citing"},

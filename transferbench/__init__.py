@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "2.0.0"
 __all__ = [
-    "Domain", "Fit", "Problem", "Truth", "compare", "estimate_shares", "evaluate", "fit",
-    "load_task", "results",
+    "Domain", "Fit", "Problem", "Truth", "check_model", "compare", "estimate_shares", "evaluate",
+    "fit", "load_task", "results",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from transferbench.api import evaluate, fit, load_task, results
+    from transferbench.contract import check_model
     from transferbench.core.priors import estimate_shares
     from transferbench.own.api import compare
     from transferbench.problem import Domain, Fit, Problem, Truth
@@ -28,7 +29,9 @@ if not TYPE_CHECKING:  # a type checker reports a name that is not among them
             raise AttributeError(f"module 'transferbench' has no attribute {name!r}")
         import importlib
 
-        elsewhere = {"estimate_shares": "core.priors", "compare": "own.api"}
+        elsewhere = {
+            "check_model": "contract", "compare": "own.api", "estimate_shares": "core.priors"
+        }  # fmt: skip
         module = elsewhere.get(name, "problem" if name[0].isupper() else "api")
         return getattr(importlib.import_module(f"transferbench.{module}"), name)
 

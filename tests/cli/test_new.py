@@ -110,20 +110,49 @@ def test_model_and_dataset_of_the_example_plug_in_run(installed, tmp_path):
     assert float(accuracy) > 60
 
 
+@pytest.mark.parametrize("seed", [False, True])
+def test_a_model_keeps_the_contract_with_and_without_a_seed(call, tmp_path, seed):
+    assert call("new", "model", "my-bayes", "--folder", str(tmp_path))[0] == 0
+    path = tmp_path / "my-bayes" / "transferbench_model_my_bayes" / "model.py"
+    if seed:
+        with_a_seed(path)
+    code, out, err = call("check", str(path))
+    assert (code, err) == (0, "")
+    assert f"14 checks: {13 if seed else 14} ok, 0 failed, {1 if seed else 0} skipped." in out
+
+
+def with_a_seed(path: Path) -> None:
+    """Follow the comment above `fit`: add the argument, and draw random numbers from it."""
+    text = path.read_text(encoding="utf-8")
+    assert "add the argument `seed: int`" in " ".join(text.replace("#", "").split())
+    before = "    theta = counts + smoothing\n"
+    noise = "    counts = counts * np.random.default_rng(seed).uniform(0.9, 1.1, counts.shape)\n"
+    text = text.replace("smoothing: Positive = 1.0)", "smoothing: Positive = 1.0, seed: int)")
+    path.write_text(text.replace(before, noise + before), encoding="utf-8")
+
+
 @pytest.mark.slow
-def test_what_is_written_passes_its_tests_the_linter_and_the_type_checker(call, home, tmp_path):
+def test_what_is_written_passes_its_tests_the_linter_and_the_type_checker(
+    call, home, tmp_path, installed
+):
     commands = [["ruff", "check", "."], ["ruff", "check", "--isolated", "."], ["mypy", "."]]
     commands += [["pytest", "-p", "no:cacheprovider"]]
     package = Path(__file__).parents[2]
-    environment = {"PYTHONPATH": str(package), "TRANSFERBENCH_DATA": str(home.data)}
+    environment = {"TRANSFERBENCH_DATA": str(home.data)}
     environment["MYPY_CACHE_DIR"] = str(tmp_path / "types")
-    for kind, command in itertools.product(("model", "dataset"), commands):
-        folder = tmp_path / f"a-{kind}-of-some-length"
+    for kind, command in [
+        *itertools.product(("model", "dataset"), commands),
+        ("seed", commands[-1]),
+    ]:
+        folder = tmp_path / f"a-{'model' if kind == 'seed' else kind}-of-some-length"
+        if kind == "seed":
+            with_a_seed(next(folder.glob("*/model.py")))
         if not folder.exists():
             assert call("new", kind, folder.name, "--folder", str(tmp_path))[0] == 0
+            installed[0](folder)
         done = subprocess.run(
             [sys.executable, "-m", *command], capture_output=True, text=True, check=False,
-            cwd=folder, env=os.environ | environment,
+            cwd=folder, env=os.environ | environment | {"PYTHONPATH": f"{package}:{folder}"},
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
 

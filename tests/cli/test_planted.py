@@ -47,6 +47,7 @@ def calls(folder: Path) -> dict[str, list[str]]:
         "reproduce": [experiment],
         "audit": ["dtl-table3"],
         "bench": [str(model), "--suite", "plain", "--dry-run"],
+        "check": [str(model)],
         "cite": [],
         "clean": [],
         "compare": files,

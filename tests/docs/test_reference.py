@@ -20,12 +20,6 @@ def generate(monkeypatch):
     return importlib.import_module("generate")
 
 
-@pytest.mark.parametrize("name", models.registry())
-def test_the_docstring_of_a_model_describes_every_parameter(name):
-    fit = models.load(name)
-    assert parameters.descriptions(fit).keys() >= parameters.schema(fit).keys()
-
-
 def test_descriptions_are_read_from_a_numpydoc_section():
     def fit(k, lam, gamma):
         """Fit.

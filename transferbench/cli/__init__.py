@@ -23,6 +23,7 @@ FOLDER = Path(__file__).parent
 COMMANDS = {
     "audit": "Check printed accuracies by their digits.",
     "bench": "Rank a model among the methods of a suite of tasks.",
+    "check": "Check a model of your own by the contract of all models.",
     "cite": "Print BibTeX of an experiment, a number, a dataset, a task or a model.",
     "clean": "List files that can be removed, or remove them.",
     "compare": "Compare and score models on your documents; recommend one.",

@@ -1,8 +1,8 @@
-"""Nearest mean: give each document the class with the nearest mean over the sources; no transfer.
+"""Nearest mean: give a document the class with the nearest mean; no transfer.
 
-    min over (means μ)  Σ_i ‖x_i − μ_y(i)‖²,  i over the labelled documents
+    min over c  ‖x_i − μ_c‖²
 
-x_i (d,) document; y(i) its class; μ (d,) of each class. A document gets the class of the nearest μ.
+x_i (d,) is document i. μ_c (d,) is the mean of the labelled documents of class c, by their weights.
 """
 
 from __future__ import annotations
@@ -10,10 +10,16 @@ from __future__ import annotations
 import numpy as np
 
 from transferbench.parameters import Weight
-from transferbench.problem import Fit, Problem
+from transferbench.problem import Domain, Fit, Problem
 
 #: Results depend on this package alone, not on other code or files, see docs/how-to/plug-ins.md.
 DEPENDS_ON = ()
+
+
+def weighted_labels(domain: Domain) -> np.ndarray:
+    """Return the labels (n, c), each times its weight; zero where a label is hidden."""
+    weights = domain.label_weights
+    return domain.Y if weights is None else domain.Y * weights[:, None]
 
 
 def fit(problem: Problem, *, shrinkage: Weight = 0.0) -> Fit:
@@ -24,8 +30,11 @@ def fit(problem: Problem, *, shrinkage: Weight = 0.0) -> Fit:
     shrinkage
         Number of documents at the origin that are added to every class.
     """
-    sums = sum(np.asarray(domain.X.T @ domain.Y) for domain in problem.sources)
-    size = sum(domain.Y.sum(axis=0) for domain in problem.sources) + shrinkage
+    sums = sum(np.asarray(domain.X.T @ weighted_labels(domain)) for domain in problem.domains)
+    size = sum(weighted_labels(domain).sum(axis=0) for domain in problem.domains) + shrinkage
     means = sums / np.maximum(size, 1)
-    scores = (2 * domain.X @ means - (means**2).sum(axis=0) for domain in problem.domains)
-    return Fit(tuple(np.asarray(S) for S in scores))
+    scores = []
+    for domain in problem.domains:
+        distances = np.asarray(2 * domain.X @ means - (means**2).sum(axis=0))
+        scores.append(np.where(domain.seen[:, None], domain.Y, distances))  # a label decides
+    return Fit(tuple(scores))
