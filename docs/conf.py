@@ -42,18 +42,16 @@ nb_execution_timeout = 120
 nb_merge_streams = True
 copybutton_exclude = ".linenos, .gp, .go"
 
-templates_path = ["_templates"]
+FRAME = "../transferbench/evidence/templates"  # what the site and the pages of results share
+templates_path = ["_templates", FRAME]
 html_theme = "furo"
 html_show_copyright = False
-# Those of the theme, and a link to the pages of results.
+# The header of each page has the name, the search and the links.
 html_sidebars = {
-    "**": [
-        "sidebar/brand.html", "sidebar/search.html", "sidebar/scroll-start.html", "results.html",
-        "sidebar/navigation.html", "sidebar/scroll-end.html",
-    ]
-}  # fmt: skip
+    "**": ["sidebar/scroll-start.html", "sidebar/navigation.html", "sidebar/scroll-end.html"]
+}
 html_title = "transferbench"
-html_static_path = ["_static"]
-html_css_files = ["site.css"]
+html_static_path = ["_static", f"{FRAME}/frame.css"]
+html_css_files = ["frame.css", "site.css"]
 html_js_files = ["site.js"]
 html_copy_source = False
