@@ -83,8 +83,9 @@ topics: $(VENV)/.installed  ## Write the topics of comp-vs-rec by each factorisa
 report: $(VENV)/.installed  ## Write every result as a page: results/report/index.html.
 	$(BIN)/transferbench report
 
-docs: $(DOCUMENTED)  ## Build the documentation site; a warning is an error.
-	$(BIN)/python -m sphinx -E -W --keep-going -q -b html docs docs/_build/html
+docs: $(DOCUMENTED)  ## Build the documentation site, docs/_build/html/index.html. RUN=1: run the tutorials' cells first.
+	$(if $(RUN),$(BIN)/python docs/_ext/outputs.py || failed=1;) \
+		$(BIN)/python -m sphinx -E -W --keep-going -q -b html docs docs/_build/html && test -z "$$failed"
 
 reproduce-all: $(VENV)/.installed  ## Run every experiment anew, into reproduced/; goes on where it was stopped. REPEATS=1: a quick look.
 	$(BIN)/transferbench --results $(REPRODUCED) reproduce --all $(if $(REPEATS),--repeats $(REPEATS)) --jobs $(JOBS)

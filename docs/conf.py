@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import sysconfig
 from pathlib import Path
 
 DOCS = Path(__file__).parent
 sys.path[:0] = [str(DOCS / "_ext"), str(DOCS.parent)]
-# Tutorials run this checkout, with the program of this environment.
-os.environ["PYTHONPATH"] = str(DOCS.parent)
-os.environ["PATH"] = sysconfig.get_path("scripts") + os.pathsep + os.environ["PATH"]
-os.environ.setdefault("TRANSFERBENCH_DATA", str(DOCS.parent / "data"))
-# Each writes to a folder of its own.
-os.environ["TRANSFERBENCH_RESULTS"] = "results"
 
 import transferbench  # noqa: E402
 
@@ -24,36 +16,30 @@ release = version = transferbench.__version__
 
 extensions = [
     "myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx_click", "sphinx_copybutton",
-    "sphinx_design", "generate", "streams",
+    "sphinx_design", "generate", "outputs",
 ]  # fmt: skip
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 default_role = "code"
-exclude_patterns = ["_build", "_ext", "_templates"]
+exclude_patterns = ["_build", "_ext", "_outputs", "_templates"]
 nitpicky = True
 nitpick_ignore_regex = [("py:class", ".*")]  # types in signatures
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-nb_execution_mode = "force"  # a cache would not see that our code has changed
-nb_execution_in_temp = True
-nb_execution_raise_on_error = True
-nb_execution_timeout = 120
-nb_merge_streams = True
+nb_execution_mode = "off"  # outputs are kept, see _ext/outputs.py
 copybutton_exclude = ".linenos, .gp, .go"
 
-templates_path = ["_templates"]
+FRAME = "../transferbench/evidence/templates"  # what the site and the pages of results share
+templates_path = ["_templates", FRAME]
 html_theme = "furo"
 html_show_copyright = False
-# Those of the theme, and a link to the pages of results.
+# The header of each page has the name, the search and the links.
 html_sidebars = {
-    "**": [
-        "sidebar/brand.html", "sidebar/search.html", "sidebar/scroll-start.html", "results.html",
-        "sidebar/navigation.html", "sidebar/scroll-end.html",
-    ]
-}  # fmt: skip
+    "**": ["sidebar/scroll-start.html", "sidebar/navigation.html", "sidebar/scroll-end.html"]
+}
 html_title = "transferbench"
-html_static_path = ["_static"]
-html_css_files = ["site.css"]
+html_static_path = ["_static", f"{FRAME}/frame.css"]
+html_css_files = ["frame.css", "site.css"]
 html_js_files = ["site.js"]
 html_copy_source = False

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,15 @@ MADE = {
     r"results/boards/([\w-]+)": "results/{}.html",
     r"results/README()": "results/index.html",
     r"transferbench/(models|datasets)/(?:\w+/)?(\w+)\.py": "reference/{}/{}.html",
+}
+#: Links of the header, by name; the first is the front page.
+LINKS = {
+    "transferbench": "index.html",
+    "Start": "getting-started.html",
+    "Guides": "how-to/index.html",
+    "Results": "results/index.html",
+    "Boards": "results/index.html#boards",
+    "Reference": "reference/index.html",
 }
 PAGE = "# {}\n\n```{{eval-rst}}\n.. automodule:: {}\n\n.. autofunction:: {}\n```\n"
 TABLE = "\n## Tasks and files\n\n| name | content |\n|---|---|\n"
@@ -116,9 +126,18 @@ class Topics(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(f"| {' | '.join(line)} |" for line in lines))
 
 
-def write_results(app: Any, exception: Exception | None) -> None:
+def add_links(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Give a page the links of the header, and the name of the one that it is below."""
+    folders = {name: re.sub(r"(index)?\.html.*", "", link) for name, link in LINKS.items()}
+    context["here"] = next(
+        (n for n, folder in folders.items() if folder and page.startswith(folder)), ""
+    )
+    context["links"] = {name: context["pathto"](link, 1) for name, link in LINKS.items()}
+
+
+def write_results(app: Any, made: Future[Any]) -> None:
     """Write the pages of results into the site, beside its own."""
-    pages, errors = report.render(RESULTS, site="../index.html")
+    pages, errors = made.result()
     assert not errors, errors
     (folder := Path(app.outdir) / "results").mkdir(exist_ok=True)
     for name, text in pages.items():
@@ -126,11 +145,14 @@ def write_results(app: Any, exception: Exception | None) -> None:
 
 
 def setup(app: Any) -> None:
-    """Register the extension."""
+    """Register the extension, and start to make the pages of results."""
+    site = {name: f"../{link}" for name, link in LINKS.items()}
+    results = ProcessPoolExecutor(1).submit(report.render, RESULTS, site)
     app.connect("builder-inited", write_pages)
     app.connect("autodoc-process-docstring", to_rst, priority=400)  # numpydoc comes at 500
     app.add_directive("cells", Cells)
     app.add_directive("topics", Topics)
     app.connect("doctree-read", link_made, priority=400)  # downloads are collected at 500
     app.connect("doctree-read", keep_together)
-    app.connect("build-finished", write_results)
+    app.connect("html-page-context", add_links)
+    app.connect("build-finished", lambda app, exception: write_results(app, results))

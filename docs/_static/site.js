@@ -1,5 +1,6 @@
 // What the theme leaves out for keyboards and screen readers.
 document.addEventListener("DOMContentLoaded", () => {
+  document.body.prepend(document.querySelector(".skip-to-content"));
   for (const caption of document.querySelectorAll("p.caption[role=heading]"))
     caption.setAttribute("aria-level", "2");
   document.querySelector("aside.sidebar-drawer")?.setAttribute("aria-label", "Pages");

@@ -1,16 +1,22 @@
 """Every command and every block of Python in the documentation is executed.
 
 The blocks of a page run in order, in one empty folder and one namespace. A block after a comment
-`% test: parsed` takes long or needs another machine: it is only parsed.
+`% test: parsed` takes long or needs another machine: it is only parsed. A cell of a notebook must
+write what the site shows.
 """
 
 from __future__ import annotations
 
+import ast
+import importlib
+import importlib.util
+import json
 import os
 import re
 import shlex
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import click
@@ -52,12 +58,15 @@ class Block(NamedTuple):
         Its text.
     parsed
         True if it is parsed and not run.
+    cell
+        True for a cell of a notebook.
     """
 
     line: int
     kind: str
     text: str
     parsed: bool
+    cell: bool
 
 
 def blocks(page: Path) -> list[Block]:
@@ -65,10 +74,11 @@ def blocks(page: Path) -> list[Block]:
     text = page.read_text(encoding="utf-8")
     found = []
     for match in BLOCK.finditer(text):
-        body = re.sub(r"^:[\w-]+:.*\n", "", match["text"], flags=re.MULTILINE)
+        body = re.sub(r"^:[\w-]+:.*\n", "", match["text"], flags=re.MULTILINE).strip()
         kind = "sh" if match["kind"] == "sh" or body.startswith("%%sh") else "python"
         line = text[: match.start()].count("\n") + 1
-        found.append(Block(line, kind, body, bool(match["parsed"])))
+        cell = match["kind"].startswith("{code-cell}")
+        found.append(Block(line, kind, body, bool(match["parsed"]), cell))
     return found
 
 
@@ -96,7 +106,7 @@ def folder(tmp_path, monkeypatch, real):
     """An empty working folder with results of its own, among them a few committed ones."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRANSFERBENCH_DATA", str(real.data))
-    monkeypatch.setenv("TRANSFERBENCH_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("TRANSFERBENCH_RESULTS", "results")
     monkeypatch.setenv("MPLBACKEND", "agg")
     for name in READ:
         shutil.copytree(ROOT / "results" / name, tmp_path / "results" / name)
@@ -104,18 +114,95 @@ def folder(tmp_path, monkeypatch, real):
     return tmp_path
 
 
+def execute(text: str, name: str, namespace: dict[str, object]) -> object:
+    """Run a block of Python and return the value of its last line, as a notebook does."""
+    tree = ast.parse(text, name)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, name, "exec"), namespace)
+    return eval(compile(ast.Expression(last.value), name, "eval"), namespace) if last else None
+
+
+@pytest.fixture
+def outputs(monkeypatch):
+    """The module with the kept outputs; to read them, it needs the extra `docs`."""
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    return importlib.import_module("outputs")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
-def test_every_block_of_a_page_works(page, folder):
+def test_every_block_of_a_page_works_and_the_site_shows_what_it_writes(
+    page, folder, outputs, capsys
+):
     namespace: dict[str, object] = {"__name__": "__main__"}
+    kept = outputs.kept(page) if importlib.util.find_spec("nbformat") else {}
+    if any(block.cell for block in blocks(page)):
+        shutil.rmtree(folder / "results")  # the kept outputs were made without results
     for block in blocks(page):
-        if block.kind == "python":
-            code = compile(block.text, f"{page.name}:{block.line}", "exec")
-            if not block.parsed:
-                exec(code, namespace)
-            continue
-        for arguments in commands(block.text):
-            (parse if block.parsed else run)(arguments)
+        if "IPython" in block.text:
+            pytest.importorskip("IPython")
+        name, value = f"{page.name}:{block.line}", None
+        capsys.readouterr()
+        if block.kind == "python" and not block.parsed:
+            value = execute(block.text, name, namespace)
+        elif block.kind == "python":
+            ast.parse(block.text, name)
+        else:
+            for arguments in commands(block.text):
+                (parse if block.parsed else run)(arguments)
+        if block.cell and kept:
+            shown = getattr(value, "_repr_html_", value.__repr__)() if value is not None else ""
+            out, err = capsys.readouterr()
+            written = f"{shown}\n{out}\n{outputs.PROGRESS.sub('', err)}"
+            assert not outputs.differs(kept[block.text], written), (
+                f"{name}: run `make docs RUN=1`; expected, then found:\n"
+                f"{outputs.text(kept[block.text].outputs)}\n{written}"
+            )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_each_cell_has_a_kept_output(page):
+    file = DOCS / "_outputs" / page.parent.name / f"{page.stem}.json"
+    cells = json.loads(file.read_text("utf-8"))["cells"] if file.exists() else []
+    kept = ["".join(cell["source"]) for cell in cells]
+    assert kept == [block.text for block in blocks(page) if block.cell], "run `make docs RUN=1`"
+
+
+@pytest.mark.parametrize(
+    ("written", "tags", "expected"),
+    [
+        ("gcmf  99.19  4.02", [], False),
+        ("gcmf 99.2   4.01", [], False),
+        ("gcmf 96.19 4.02", [], True),
+        ("gcmf 99.19 4.20", [], True),
+        ("gcmf 96.19 11.5", ["varies"], False),
+        ("lr 99.19 4.02", ["varies"], True),
+        ("gcmf 99.19", ["varies"], True),
+        ("lr", ["remove-cell"], False),
+    ],
+)
+def test_an_output_differs_in_a_word_or_by_two_per_cent(outputs, written, tags, expected):
+    stream = SimpleNamespace(output_type="stream", name="stdout", text="gcmf 99.19 4.02")
+    cell = SimpleNamespace(outputs=[stream], metadata={"tags": tags})
+    assert outputs.differs(cell, written) == expected
+
+
+@pytest.mark.slow
+def test_a_slow_cell_fails_alone(outputs, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("myst_nb")
+    page = tmp_path / "tutorials" / "page.md"
+    page.parent.mkdir()
+    monkeypatch.setattr(outputs, "DOCS", tmp_path)
+    monkeypatch.setattr(outputs, "LIMIT", 15)
+    cells = "import time; print('first')", "time.sleep(1000)", "print('last')"
+    head = "---\nfile_format: mystnb\nkernelspec: {name: python3}\n---\n\n"
+    page.write_text(head + "".join(f"```{{code-cell}}\n{cell}\n```\n\n" for cell in cells))
+    assert outputs.keep(page) == [
+        f"{page}:11: the cell fails or takes over 15 seconds: KeyboardInterrupt"
+    ]
+    kept = outputs.kept(page)
+    assert [*kept] == [cells[0], cells[2]]
+    assert [cell.outputs[0].text for cell in kept.values()] == ["first\n", "last\n"]
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.name)

@@ -65,8 +65,46 @@ def test_each_page_links_the_results(browser):
     for name in ("index", "choose", "reference/models/gcmf"):
         page = browser.new_page()
         page.goto((SITE / f"{name}.html").as_uri())
-        page.locator("aside.sidebar-drawer").get_by_role("link", name="All results").click()
+        page.locator(".frame").get_by_role("link", name="Results").click()
         assert page.url.endswith("/results/index.html")
-        page.get_by_role("link", name="Documentation").click()
-        assert page.url.endswith("/index.html")
+        page.locator(".frame").get_by_role("link", name="transferbench").click()
+        assert page.url == (SITE / "index.html").as_uri()
         page.close()
+
+
+#: What a reader recognises a site by: its colours, its letters, and where its header stands.
+LOOK = """() => {
+  const { color, backgroundColor, fontFamily } = getComputedStyle(document.body);
+  const places = [...document.querySelectorAll(".frame :is(a, input)")].map((one) => {
+    const { x, y, width, height } = one.getBoundingClientRect();
+    return [one.textContent, x, y, width, height].join();
+  });
+  return [color, backgroundColor, fontFamily, ...places];
+}"""
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_documentation_and_results_have_one_frame(browser, width):
+    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme="light")
+    looks = {}
+    for name in ("papers/index", "results/index", "results/gtl-table3"):
+        page.goto((SITE / f"{name}.html").as_uri())
+        for theme in ("light", "dark"):  # by the switch of the documentation
+            page.evaluate("(theme) => localStorage.setItem('theme', theme)", theme)
+            page.reload()
+            looks[name, theme] = page.evaluate(LOOK)
+    page.close()
+    for theme in ("light", "dark"):
+        assert looks["papers/index", theme] == looks["results/index", theme]
+        assert looks["papers/index", theme] == looks["results/gtl-table3", theme]
+    assert looks["papers/index", "light"][1] != looks["papers/index", "dark"][1]
+
+
+@pytest.mark.parametrize(("name", "words"), [("choose", "GCMF"), ("results/index", "gtl-table3")])
+def test_the_header_searches(browser, name, words):
+    page = browser.new_page()
+    page.goto((SITE / f"{name}.html").as_uri())
+    page.locator(".frame input").fill(words)
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name=words).first.wait_for()
+    page.close()

@@ -173,10 +173,14 @@ def _is_page(path: Path) -> bool:
 
 
 def render(
-    results: Path, site: str = "", named: Mapping[str, Path] = EMPTY, watch: Watch = iter
+    results: Path,
+    site: Mapping[str, str] = EMPTY,
+    named: Mapping[str, Path] = EMPTY,
+    watch: Watch = iter,
 ) -> tuple[dict[str, str], list[UserError]]:
     """Return an index, then a page for each experiment with runs, by name of the file."""
     # The same results give the same pages.
+    # `site`: Links of a site that the pages are part of, by name.
     # `named`: Folders of results by name of an experiment: only these have a page, without an
     # index.
     # `watch`: Returns the same names, and shows how many of them are done.
@@ -210,7 +214,7 @@ def render(
 def _index(
     papers: Mapping[str, Sequence[ReportedExperiment]],
     every: Sequence[ReportedExperiment],
-    site: str,
+    site: Mapping[str, str],
     *,
     is_user: bool,
 ) -> str:

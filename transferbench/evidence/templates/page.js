@@ -95,6 +95,20 @@ function decoded(name) {
 addEventListener("hashchange", mark);
 addEventListener("load", mark);
 
+/* The documentation has a switch of colours, which holds here, too. */
+function colour(theme) {
+  if (theme !== "dark" && theme !== "light") return;
+  document.documentElement.style.colorScheme = theme;
+  for (const { media } of document.styleSheets[0].cssRules) {
+    if (media?.mediaText.includes("prefers-color-scheme")) media.mediaText = theme === "dark" ? "screen" : "not all";
+  }
+}
+try {
+  colour(localStorage.getItem("theme"));
+} catch {
+  /* The browser keeps nothing for this page. */
+}
+
 /* The field at the top of each page: the index searches. */
 document.getElementById("find")?.addEventListener("submit", (event) => {
   event.preventDefault();
