@@ -21,6 +21,7 @@ RESULTS = Path(__file__).parent.parent.parent / "results"
 MADE = {
     r"results/([\w-]+)/(?:table|figure|regret|claims|labels)": "results/{}.html",
     r"results/boards/([\w-]+)": "results/{}.html",
+    r"results/boards/()": "results/boards.html",
     r"results/README()": "results/index.html",
     r"transferbench/(models|datasets)/(?:\w+/)?(\w+)\.py": "reference/{}/{}.html",
 }

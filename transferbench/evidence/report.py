@@ -148,28 +148,28 @@ class ReportedExperiment:
 
 def _standings(board: Board) -> dict[str, tuple[Table, list[str]]]:
     """Return the standings and the kind of each method, by corpus; "" for all."""
-    parts = {"": board} | {corpus: board.of_corpus(corpus) for corpus in board.corpora}
-    kinds = _kinds()
-    other = "in no table of the papers"
-    return {
-        corpus: (
-            boards.standings_table(part),
-            [totals.KINDS.get(kinds.get(model, ""), other) for model in part.standings["model"]],
-        )
-        for corpus, part in parts.items()
-    }
+    found, known = {}, _kinds()
+    for corpus in ["", *board.corpora]:
+        part = board.of_corpus(corpus) if corpus else board
+        kinds = [
+            known.get(one.method) or known.get(one.model) or "in no table of the papers"
+            for one in part.standings.itertuples()
+        ]
+        found[corpus] = boards.standings_table(part), kinds
+    return found
 
 
 @cache
 def _kinds() -> dict[str, str]:
-    """Return the kind of each model in tables of the papers, the first in `totals.KINDS`."""
+    """Return the kinds of methods in tables of the papers by label and by model."""
+    # Of several kinds it is the first of `totals.KINDS`.
     order, found = [*totals.KINDS], dict[str, str]()
     for name in itertools.chain(*experiments.papers().values()):
-        for column in experiments.load(name).spec.columns.values():
-            if column.kind:
-                kinds = found.get(column.model, column.kind), column.kind
-                found[column.model] = min(kinds, key=order.index)
-    return found
+        for label, column in experiments.load(name).spec.columns.items():
+            if kind := column.kind:
+                for key in (label, column.model):
+                    found[key] = min(found.get(key, kind), kind, key=order.index)
+    return {key: totals.KINDS[kind] for key, kind in found.items()}
 
 
 def write(
