@@ -10,7 +10,7 @@ import click
 
 from transferbench import experiments
 from transferbench.cli._options import completing, experiment_names, model_names, parameter_options
-from transferbench.cli._runs import Execution, execution_options
+from transferbench.cli._runs import Execution, Rerun, execution_options
 from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
 
@@ -71,9 +71,9 @@ def command(
     lists the tasks where the method is farthest behind the best one. Of several methods, it lists
     by how much the first is ahead of each other one.
 
-    Seconds are those of the machine that made a run. --times measures them on this machine. These
-    runs are in results/times/, are made one at a time, and do not change scores or ranks. Finished
-    ones are reused; on another machine, give --rerun all.
+    Seconds are those of the machine that made a run. --times measures them together on this
+    machine, one run at a time. These runs are in results/times/ and do not change scores or ranks.
+    All are made again; --rerun missing keeps finished ones.
     """
     from transferbench.cli.reproduce import reproduce_batch
     from transferbench.errors import UserError
@@ -103,15 +103,18 @@ def command(
     elif not execution.dry_run:
         board = boards.from_cells(experiment, read_cells(experiment, results / folder))
         _print_board(board, names)
-        echo(f"\nThe board with its legend: {results / boards.FOLDER / folder}.md")
+        path = results / boards.FOLDER / f"{folder}.md"
+        if path.is_file():  # an installed package has the runs of its suites alone
+            echo(f"\nThe board with its legend: {path}")
         if added and not code:
             echo(f"Publish it: transferbench share {folder}")
             echo("Submit it to the board: docs/how-to/submit-to-the-board.md")
     if times:
         timed = _timed(experiment, names, settings)
         here = settings.replace(results=settings.results / TIMES)
-        alone = replace(execution, jobs=1)
-        failed = reproduce_batch(Batch([timed], here, write_pages), here, alone)
+        rerun: Rerun = "missing" if execution.rerun == "missing" else "all"
+        together = replace(execution, jobs=1, rerun=rerun)
+        failed = reproduce_batch(Batch([timed], here, write_pages), here, together)
         if not execution.dry_run:
             cells = read_cells(timed, here.results / timed.name)
             echo("\nMeasured on this machine:")
