@@ -15,6 +15,8 @@ from transferbench.cli._terminal import echo, echo_table
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from transferbench.evidence.boards import Board
     from transferbench.experiments.experiment import Experiment
 
@@ -90,7 +92,10 @@ def command(
         raise UserError(f"--label and --set are for one METHOD; got {len(methods)}.")
     if times and execution.cluster:
         raise UserError("--times measures on this machine; leave out --cluster.")
-    base = _suite(suite, settings)
+    base = experiments.load(suite, settings.results)
+    if not base.spec.board:
+        suites = [name for name in experiments.names() if experiments.load(name).spec.board]
+        raise UserError(f"{base.name} has no board; expected a suite: {', '.join(suites)}.")
     names, added = _columns(base, methods, assignments, label)
     folder, experiment, code = base.name, base, 0
     if added:
@@ -121,17 +126,6 @@ def command(
             echo_table(boards.times_table(boards.from_cells(timed, cells)).texts())
         code = max(code, failed)
     return code
-
-
-def _suite(name: str, settings: Settings) -> Experiment:
-    """Return an experiment with a board."""
-    from transferbench.errors import UserError
-
-    found = experiments.load(name, settings.results)
-    if not found.spec.board:
-        suites = [name for name in experiments.names() if experiments.load(name).spec.board]
-        raise UserError(f"{found.name} has no board; expected a suite: {', '.join(suites)}.")
-    return found
 
 
 def _columns(
@@ -167,8 +161,6 @@ def _extension(
     base: Experiment, added: dict[str, dict[str, Any]], settings: Settings
 ) -> Experiment:
     """Return the experiment that adds columns to a suite."""
-    import yaml
-
     from transferbench.errors import UserError, brief
 
     if base.name not in experiments.names():
@@ -176,12 +168,9 @@ def _extension(
         raise UserError(f"{base.name} is an experiment of yours; name methods on it: {known}.")
     title = f"{base.spec.title}: {', '.join(added)}"
     data = {"extends": base.name, "title": title, "columns": added}
-    folder = "+".join([base.name, *map(_slug, added)])
-    text = yaml.safe_dump(data, allow_unicode=True, sort_keys=False)
-    path = settings.results / folder / experiments.COPY
-    experiment = experiments.read(text, path, folder)
-    if path.is_file():
-        others = experiments.load(folder, settings.results).spec.columns
+    experiment = _experiment(data, [base.name, *added], settings.results)
+    if (path := experiment.path).is_file():
+        others = experiments.load(experiment.name, settings.results).spec.columns
         for name in added.keys() - others.keys():
             raise UserError(f"{path} is of another label than {brief(name)}; give another --label.")
     return experiment
@@ -189,8 +178,6 @@ def _extension(
 
 def _timed(experiment: Experiment, names: list[str], settings: Settings) -> Experiment:
     """Return the experiment of --times: methods, of a single one its rivals too, one run a task."""
-    import yaml
-
     from transferbench import strict_yaml
 
     columns = experiment.spec.columns
@@ -205,15 +192,17 @@ def _timed(experiment: Experiment, names: list[str], settings: Settings) -> Expe
         "repeats": 1,
         "columns": {name: data["columns"][name] for name in columns if name in chosen},
     }
-    folder = "+".join([experiment.name.partition("+")[0], *map(_slug, names)])
+    parts = [experiment.name.partition("+")[0], *names]
+    return _experiment(data, parts, settings.results / TIMES)
+
+
+def _experiment(data: dict[str, Any], parts: list[str], results: Path) -> Experiment:
+    """Return the experiment with these data, whose folder of results is named after the parts."""
+    import yaml
+
+    folder = "+".join(re.sub(r"[^\w.-]+", "-", part).strip("-.") for part in parts)
     text = yaml.safe_dump(data, allow_unicode=True, sort_keys=False)
-    path = settings.results / TIMES / folder / experiments.COPY
-    return experiments.read(text, path, folder)
-
-
-def _slug(name: str) -> str:
-    """Return a name as a part of that of a folder."""
-    return re.sub(r"[^\w.-]+", "-", name).strip("-.")
+    return experiments.read(text, results / folder / experiments.COPY, folder)
 
 
 def _print_board(board: Board, names: list[str]) -> None:
@@ -233,24 +222,19 @@ def _print_board(board: Board, names: list[str]) -> None:
             "▶ marks methods that are added to the suite. † marks their seconds, which may be of "
             "another machine than those of the suite. --times measures both here."
         )
-    ranked = {*board.standings["method"]}
-    for name in names:
-        if name not in ranked:
-            echo(f"{name} is not on the board: it has no runs, or runs of other data.")
-    names = [name for name in names if name in ranked]
-    if board.has_ranks:
-        for name in names:
-            apart = board.told_apart[name]
-            others = ", ".join(apart.index[apart]) or "no other method"
-            echo(f"By mean rank, {name} is told apart from {others} (Nemenyi's test at 5 %).")
-    for name in names[:1]:
-        if len(lost := _largest_losses(board, name)) > 1:
-            echo(f"\n{name} loses most on:")
-            echo_table(lost)
-    if len(names) > 1:
-        table = boards.differences(board, names)
-        echo(f"\nBy how much {names[0]} is ahead, in {spec.value_unit.differences}:")
-        echo_table(table.texts())
+    ranked = [name for name in names if name in {*board.standings["method"]}]
+    for name in sorted({*names} - {*ranked}):
+        echo(f"{name} is not on the board: it has no runs, or runs of other data.")
+    for name in ranked if board.has_ranks else ():
+        apart = board.told_apart[name]
+        others = ", ".join(apart.index[apart]) or "no other method"
+        echo(f"By mean rank, {name} is told apart from {others} (Nemenyi's test at 5 %).")
+    if ranked and len(lost := _largest_losses(board, ranked[0])) > 1:
+        echo(f"\n{ranked[0]} loses most on:")
+        echo_table(lost)
+    if len(ranked) > 1:
+        echo(f"\nBy how much {ranked[0]} is ahead, in {spec.value_unit.differences}:")
+        echo_table(boards.differences(board, ranked).texts())
 
 
 def _largest_losses(board: Board, name: str) -> list[list[str]]:
