@@ -45,7 +45,9 @@ def pack(experiment: Experiment, results: Path, found: Records, name: str = "") 
     }
     with tempfile.TemporaryDirectory() as folder:
         for path in evidence.write(Path(folder) / experiment.name):
-            name_in_zip = f"board{path.suffix}" if path.parent.name == FOLDER else path.name
+            name_in_zip = path.name
+            if path.parent.name == FOLDER:  # its page, its numbers and two pictures
+                name_in_zip = "board" + path.name.removeprefix(experiment.name)
             files[name_in_zip] = path.read_bytes()
     records = found.values()
     used = {(r.model, r.code, r.run.code) for r in records if r.model.endswith(".py")}

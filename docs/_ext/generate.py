@@ -22,6 +22,7 @@ RESULTS = Path(__file__).parent.parent.parent / "results"
 MADE = {
     r"results/([\w-]+)/(?:table|figure|regret|claims|labels)": "results/{}.html",
     r"results/boards/([\w-]+)": "results/{}.html",
+    r"results/boards/()": "results/boards.html",
     r"results/README()": "results/index.html",
     r"transferbench/(models|datasets)/(?:\w+/)?(\w+)\.py": "reference/{}/{}.html",
 }
@@ -31,7 +32,7 @@ LINKS = {
     "Start": "getting-started.html",
     "Guides": "how-to/index.html",
     "Results": "results/index.html",
-    "Boards": "results/index.html#boards",
+    "Boards": "results/boards.html",
     "Reference": "reference/index.html",
 }
 PAGE = "# {}\n\n```{{eval-rst}}\n.. automodule:: {}\n\n.. autofunction:: {}\n```\n"

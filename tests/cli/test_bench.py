@@ -7,9 +7,10 @@ import importlib
 import shutil
 
 import pytest
+from conftest import ROOT
 
 from transferbench import experiments, models, settings
-from transferbench.cli import _runs, invoke
+from transferbench.cli import _runs, bench, invoke
 from transferbench.runs import store
 
 SUITE = """\
@@ -89,7 +90,7 @@ def test_only_runs_of_the_new_model_are_performed(call, home, suite):
     assert (
         "W / T / L (won / tied / lost) counts the tasks on which a method is ahead of LR, " in out
     )
-    assert "If the runs of suite are of another machine, do not compare their seconds" in out
+    assert "† marks their seconds, which may be of another machine" in out
     ranking, _, lost = out.partition("guess, power=2 loses most on:\n")
     head, *lines = lost.partition("\n\n")[0].splitlines()
     assert head.split() == ["task", "yours", "best", "of", "behind", "by"]
@@ -106,6 +107,75 @@ def test_only_runs_of_the_new_model_are_performed(call, home, suite):
     records = store.read(home.results / "suite+guess-power-2" / store.NAME).values()
     mine = [record for record in records if record.run.model == "./guess.py"]
     assert [record.run.params for record in mine] == [{"power": 2}] * 4
+
+
+def test_methods_of_the_board_are_compared_without_a_run(call, home, suite):
+    before = sorted(home.results.rglob("*"))
+    shutil.rmtree(home.data)
+    code, out, err = call("bench", "LR", "NMF", "--suite", "suite")
+    assert (code, err) == (0, "")
+    _, _, table = out.partition("By how much LR is ahead, in points:\n")
+    head, one, two, mean, _, counts, *_ = table.splitlines()
+    assert head.split("  ")[-1].strip() == "LR − NMF"
+    ahead = [float(line.split()[2].replace("−", "-")) for line in (one, two)]
+    assert float(mean.split()[-1].replace("−", "-")) == pytest.approx(sum(ahead) / 2, abs=0.1)
+    wins = sum(points > 0.5 for points in ahead)
+    assert counts.split("L  ")[-1].split()[0] == f"{wins}"
+    assert sorted(home.results.rglob("*")) == before
+    code, out, _ = call("bench", "LR", "--suite", "suite", "--dry-run")
+    assert (code, out) == (0, "every METHOD is on the board of suite; nothing to run\n")
+
+
+def test_a_new_method_is_compared_with_one_of_the_board(call, home, suite):
+    code, out, err = call("bench", "./guess.py", "LR", "--suite", "suite")
+    assert (code, "4 runs to do" in err) == (0, True), err
+    assert "guess − LR" in out
+    code, out, err = call("bench", "NMF", "guess", "--suite", "suite+guess")
+    assert (code, err, "NMF − guess" in out) == (0, "", True)
+
+
+def test_times_are_measured_once_on_each_task_in_a_folder_of_their_own(call, home, suite):
+    runs = home.results / "suite" / store.NAME
+    before = runs.read_bytes()
+    words = ["bench", "./guess.py", "--suite", "suite", "--times"]
+    code, out, err = call(*words, "--dry-run")
+    assert (code, "4 runs to do, 6 reused" in out, "6 runs to do, 0 reused" in out) == (
+        0,
+        True,
+        True,
+    )
+    code, out, err = call(*words)
+    assert code == 0, err
+    times = home.results / "times"
+    measured = store.read(times / "suite+guess" / store.NAME).values()
+    assert sorted((r.model, r.seed, r.status) for r in measured) == sorted(
+        [("./guess.py", 0, "done"), ("lr", None, "done"), ("nmf", 0, "done")] * 2
+    )
+    assert runs.read_bytes() == before
+    lines = out.partition("Measured on this machine:\n")[2].splitlines()
+    assert {line.split()[0] for line in lines} == {"method", "LR", "NMF", "guess"}
+    seconds = [float(line.split()[-2]) for line in lines[1:]]
+    assert seconds == sorted(seconds)
+    # Later commands measure again, unless they are asked to go on.
+    words = ["bench", "LR", "NMF", "--suite", "suite", "--times", "--dry-run"]
+    assert "4 runs to do, 0 reused" in call(*words)[1]
+    assert "0 runs to do, 4 reused" in call(*words, "--rerun", "missing")[1]
+    assert call("--results", times, "tables", "--check")[0] == 0
+
+
+def test_of_more_methods_than_rivals_only_these_are_measured(call, suite, monkeypatch):
+    monkeypatch.setattr(bench, "RIVALS", ("lr",))
+    words = ["bench", "./guess.py", "--suite", "suite", "--times", "--dry-run"]
+    assert "4 runs to do, 0 reused" in call(*words)[1]
+
+
+def test_the_rivals_have_the_front_of_the_boards_for_texts():
+    for name in ("transfer-small", "transfer-text"):
+        with (ROOT / "results" / "boards" / f"{name}.csv").open(encoding="utf-8") as file:
+            lines = [*csv.DictReader(file)]
+        assert {*bench.RIVALS} <= {line["model"] for line in lines}
+        front = {line["model"] for line in lines if line["front"] == "True"}
+        assert front <= {*bench.RIVALS[:6]}
 
 
 def test_committed_runs_are_reused_from_another_folder(call, home, suite, monkeypatch):
@@ -156,6 +226,9 @@ def test_labels_of_one_folder_do_not_replace_each_other(call, home, suite):
         (["lr", "--label", "x" * 248], "File name too long"),  # of its board alone
         (["./guess.py", "--set", "pover=1"], "Did you mean 'power'?"),
         (["kmeans"], "models of several families: clustering, transfer"),
+        (["lr", "LR", "--label", "x"], "--label and --set are for one METHOD; got 2."),
+        (["LR", "LR"], "two METHODs have one label"),
+        (["LR", "--times", "--cluster", "tcp://a:1"], "--times measures on this machine"),
     ],
 )
 def test_mistakes(call, suite, words, message):

@@ -31,6 +31,7 @@ columns:
   LR 2: {model: lr, params: {C: 2}}
 """
 )
+THREE_CORPORA = TEXT.replace("sci, group: A", "sci, group: B")
 #: Accuracy and seconds by row and column.
 VALUES = {
     "one": {"LR": (0.80, 1.0), "SVM": (0.90, 2.0), "LR 2": (0.804, 4.0)},
@@ -78,19 +79,39 @@ def test_ranks_regrets_and_counts():
     assert math.isnan(lr.rank_low), "two corpora"
 
 
-def test_a_method_on_other_data_than_the_suites_is_named_and_not_ranked(monkeypatch):
+@pytest.fixture
+def extending(monkeypatch):
+    """The text of an experiment that adds LR 2 to a suite."""
     suite = experiments.read(TEXT.partition("  LR 2:")[0], Path("suite.yaml"))
     monkeypatch.setattr(experiments, "load", lambda name: suite)
     monkeypatch.setattr(experiments, "extended", lambda data: data)
-    text = f"extends: suite\n{TEXT}"
-    assert "LR 2" in set(read(text, lambda planned: "same").standings["method"])
-    board = read(text, lambda planned: "forged" if planned.column == "LR 2" else "the suite's")
+    return f"extends: suite\n{TEXT}"
+
+
+def test_seconds_of_added_methods_are_marked_and_decide_no_star(extending, monkeypatch):
+    for row in VALUES:  # the best of all, in the least time
+        monkeypatch.setitem(VALUES[row], "LR 2", (0.95, 0.1))
+    board = read(extending)
+    first = board.standings.set_index("method").loc["LR 2"]
+    assert (first["regret"], first["seconds"]) == (0, pytest.approx(0.1))
+    table = boards.standings_table(board)
+    shown = {row[0]: row[table.heads.index("seconds")] for row in table.texts()}
+    assert shown["▶ LR 2"] == "0.1 †"
+    assert {"LR ★", "SVM ★"} < shown.keys(), "as on the board of the suite"
+    assert "may be of another machine" in markdown(boards.page(board))
+    own = {row[0] for row in boards.standings_table(read()).texts() if "★" in row[0]}
+    assert own == {"LR 2 ★"}, "as one's own suite is of one machine"
+
+
+def test_a_method_on_other_data_than_the_suites_is_named_and_not_ranked(extending):
+    assert "LR 2" in set(read(extending, lambda planned: "same").standings["method"])
+    board = read(extending, lambda planned: "forged" if planned.column == "LR 2" else "the suite's")
     assert (set(board.standings["method"]), board.left_out) == ({"LR", "SVM"}, ["LR 2"])
     assert "Not ranked, as runs are of other data or code: LR 2." in markdown(boards.page(board))
 
 
 def test_three_corpora_make_an_interval():
-    board = read(TEXT.replace("sci, group: A", "sci, group: B"))
+    board = read(THREE_CORPORA)
     heads = boards.standings_table(board).heads
     assert {"rank 95 %", "regret 95 %"} < set(heads)
     assert len(set(heads)) == len(heads)
@@ -98,6 +119,55 @@ def test_three_corpora_make_an_interval():
     # Ranks 3, 1.5 and 2: a sample of three has only the lowest with probability 1/27, over 2.5 %.
     assert (lr["rank_low"], lr["rank_high"]) == (1.5, 3)
     assert not (board.standings["regret_low"] < 0).any()
+
+
+def test_the_critical_difference_is_that_of_demsars_example():
+    """JMLR 7, section 3.2.2: four methods on 14 data sets, q = 2.569."""
+    board = read()
+    four = replace(board, standings=board.standings.iloc[[0, 0, 1, 2]])
+    assert four.critical(14) == pytest.approx(2.569 * (4 * 5 / (6 * 14)) ** 0.5, rel=1e-4)
+
+
+def test_ranks_are_told_apart_by_corpora_as_blocks(monkeypatch, tmp_path):
+    for name, method in (("LR", 0.9), ("SVM", 0.8), ("LR 2", 0.7)):
+        for row in VALUES:
+            monkeypatch.setitem(VALUES[row], name, (method, 1.0))
+    board = read(THREE_CORPORA)
+    # q = 2.344 for three methods: 1.91 for three blocks, so only the first and the last differ.
+    assert board.critical(3) == pytest.approx(1.91, abs=0.005)
+    first, second, third = board.told_apart.to_numpy().tolist()
+    assert (first, second, third) == ([False, False, True], [False] * 3, [True, False, False])
+    text = markdown(boards.page(board))
+    assert "for 3 methods and 3 corpora as blocks. The test tells 1 of the 3 pairs apart." in text
+    _, path = pictures.draw_board(board, tmp_path)
+    drawn = path.read_text("utf-8")
+    assert path.name == "suite-ranks.svg"
+    assert "LR: mean rank 1.0" in drawn
+    assert "LR 2: mean rank 3.0" in drawn
+    assert drawn.count("stroke-width: 3") == 2, "bars of LR with SVM and of SVM with LR 2"
+    assert "told apart" not in markdown(boards.page(read())), "two corpora are no blocks"
+
+
+def test_the_board_of_a_corpus_has_its_tasks_alone():
+    board = read().of_corpus("A")
+    by_method = board.standings.set_index("method")
+    assert by_method["rows"].tolist() == [2, 2, 2]
+    assert by_method["rank"].to_dict() == {"LR": 2.25, "SVM": 2, "LR 2": 1.75}
+    assert by_method["regret"].round(9).to_dict() == {"LR": 5, "SVM": 5, "LR 2": 4.8}
+    assert by_method.loc["SVM", ["wins", "ties", "losses"]].tolist() == [1, 0, 1]
+
+
+def test_differences_of_two_methods():
+    table = boards.differences(read(THREE_CORPORA), ["SVM", "LR", "LR 2"])
+    assert table.texts() == [
+        ["task", "corpus", "SVM − LR", "SVM − LR 2"],
+        ["one", "A", "+10.0", "+9.6"],
+        ["two", "B", "−10.0", "−10.0"],
+        ["three", "reuters", "+5.0", "–"],
+        ["mean of the corpora", "", "+1.7", "−0.2"],
+        ["95 %", "", "[−10.0, +10.0]", ""],
+        ["W / T / L", "", "2 / 0 / 1", "1 / 0 / 1"],
+    ]
 
 
 def test_readings_and_choices_by_labels_are_left_out():
@@ -136,6 +206,5 @@ def test_methods_without_runs_have_a_row_of_dashes(monkeypatch, tmp_path, unfini
     assert standings[["wins", "ties", "losses"]].to_numpy().sum() == 0
     assert boards.standings_table(board).texts()[-1][2:] == ["–", "–", "–", "0 / 0 / 0", "–", "0"]
     assert "nan" not in markdown(boards.page(board))
-    path = tmp_path / "board.svg"
-    pictures.draw_board(board.experiment, board.standings, set(), path, has_intervals=False)
-    assert path.is_file()
+    (path,) = pictures.draw_board(board, tmp_path)
+    assert path.is_file(), "two corpora have no picture of ranks"

@@ -239,6 +239,41 @@ def test_a_cell_opens_and_closes(look, small):
     assert not dialog.is_visible()
 
 
+def test_boards_are_sorted_and_filtered_by_corpus_kind_and_name(look, pages, tmp_path):
+    path = tmp_path / "boards.html"
+    path.write_text(pages["boards.html"], "utf-8")
+    page = look(path)
+    board = page.locator("section", has=page.get_by_role("heading", name="multilabel"))
+    rows = board.locator("tbody tr:visible")
+
+    def methods() -> list[str]:
+        return [text.removesuffix(" ★") for text in rows.locator("th").all_inner_texts()]
+
+    every = methods()
+    assert (every[0], every[-1], len(every)) == ("TRAM", "HiMLSD", 8)
+    board.get_by_label("Tasks").select_option("RCV1")
+    assert sorted(methods()) == sorted(every) != methods()
+    assert methods()[0] == "LS-ML", "TRAM is behind it on each of the three tasks"
+    assert {*rows.locator("td:last-child").all_inner_texts()} == {"3"}
+    board.get_by_role("button", name="rank", exact=True).click()
+    assert methods()[-1] == "LS-ML"
+    board.get_by_label("Tasks").select_option("all corpora")
+    assert methods() == every[::-1], "the head sorts the tasks of every corpus"
+    board.get_by_label("Kind of method").select_option("the papers' own methods")
+    assert methods() == ["HiMLSD", "HiMLS"]
+    board.get_by_label("Method", exact=True).fill("d")
+    assert methods() == ["HiMLSD"]
+    assert board.get_by_role("status").inner_text() == "1 of 8 methods"
+    board.get_by_role("button", name="Clear").click()
+    page.wait_for_function("document.querySelectorAll('tr[hidden]').length === 0")
+    assert methods() == every[::-1]
+
+
+def test_the_index_links_each_board_and_names_its_first_methods(pages):
+    assert 'href="boards.html#multilabel"' in pages["index.html"]
+    assert "8 methods; the first by mean rank: TRAM, LS-ML, L2F" in pages["index.html"]
+
+
 def shown(page) -> set[str]:
     return set(
         page.locator("li[data-paper]:visible").evaluate_all(

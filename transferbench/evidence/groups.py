@@ -159,3 +159,10 @@ def grid(
 def interval(low: float, high: float, text: Callable[[float], str]) -> str:
     """Return an interval as tables write it, "" if there is none."""
     return "" if math.isnan(low) else f"[{text(low)}, {text(high)}]"
+
+
+def signed(experiment: Experiment, difference: float) -> str:
+    """Return a difference with its sign, in the digits of a table."""
+    digits = 1 if experiment.spec.scale_max == 100 else 3
+    text = f"{difference:+.{digits}f}".replace("-", "−")
+    return text if round(difference, digits) else text[1:]

@@ -198,16 +198,7 @@ class Evidence:
         """Write the pictures of the pages to the folder of the runs."""
         paths = []
         if self.board:
-            path = folder.parent / boards.FOLDER / f"{self.experiment.name}.svg"
-            paths.append(
-                pictures.draw_board(
-                    self.experiment,
-                    self.board.standings,
-                    self.board.added,
-                    path,
-                    has_intervals=len(self.board.corpora) > 2,
-                )
-            )
+            paths += pictures.draw_board(self.board, folder.parent / boards.FOLDER)
         if self.experiment.spec.figure:
             paths.append(figures.draw(self.experiment, self.points, folder))
         if self.experiment.spec.by_labels:

@@ -6,16 +6,18 @@ A verdict has a colour and a marker.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from transferbench.evidence import figures
+from transferbench.evidence import boards, figures
+from transferbench.evidence.boards import Board
 from transferbench.evidence.figures import Mark, draw_points
 from transferbench.evidence.frame import Cell
+from transferbench.evidence.groups import signed
 from transferbench.evidence.triples import largest_x
 from transferbench.evidence.verdict import DIFFERENT, LOOKS
 from transferbench.experiments.experiment import Experiment
@@ -84,13 +86,6 @@ def as_percent(experiment: Experiment, frame: pd.DataFrame) -> pd.DataFrame:
     factor = experiment.spec.to_percent
     values = ["printed", "ours", "difference", "tolerance"]
     return frame.assign(**{name: factor * frame[name] for name in values})
-
-
-def signed(experiment: Experiment, difference: float) -> str:
-    """Return a difference with its sign, as a heat map shows it."""
-    digits = 1 if experiment.spec.scale_max == 100 else 3
-    text = f"{difference:+.{digits}f}".replace("-", "−")
-    return text if round(difference, digits) else text[1:]
 
 
 def tint(verdict: str, points: float) -> str:
@@ -255,60 +250,117 @@ def _pairs(experiment: Experiment, frame: pd.DataFrame) -> Drawing:
     return drawing
 
 
-def draw_board(
-    experiment: Experiment,
-    standings: pd.DataFrame,
-    added: Collection[str],
-    path: Path,
-    *,
-    has_intervals: bool,
-) -> Path:
+def draw_board(board: Board, folder: Path) -> list[Path]:
+    """Draw the regrets and seconds of each method, and the ranks if they are tested."""
+    with figures.style(board.experiment.name):
+        drawings = {".svg": _regrets(board)}
+        if board.has_ranks:
+            drawings[boards.RANKS] = _ranks(board)
+        name = board.experiment.name
+        return [figures.save(one, folder / f"{name}{end}") for end, one in drawings.items()]
+
+
+def _regrets(board: Board) -> Drawing:
     """Draw the regrets with their intervals, and the seconds, of each method."""
-    # `standings`: A line for each method, with method, regret, regret_low, regret_high, seconds and
-    # front; see `boards.Board`.
-    # `added`: Methods that the experiment adds to the suite.
-    unit = experiment.spec.value_unit
-    lines = standings.dropna(subset=["seconds", "regret"]).sort_values("regret", kind="stable")
-    interval = ", 95 % interval" if has_intervals else ""
-    marks, titles = [], []
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    unit = board.experiment.spec.value_unit
+    lines = board.standings.dropna(subset=["seconds", "regret"])
+    lines = lines.sort_values("regret", kind="stable")
+    interval = ", 95 % interval" if board.has_intervals else ""
+    titles = []
     for line in lines.itertuples():
-        is_added = line.method in added
-        marks.append(ADDED if is_added else FRONT if line.front else OTHER)
         ends = f"{interval} {unit.text(line.regret_low)} to {unit.text(line.regret_high)}"
         titles.append(
             f"{line.method}: regret {unit.text(line.regret)} {unit.differences}"
-            f"{ends if has_intervals else ''}; {significant(line.seconds)} s"
+            f"{ends if interval else ''}; {significant(line.seconds)} s"
+            f"{', perhaps of another machine' if line.added else ''}"
         )
     lines = lines.assign(
         y=range(len(lines)), low=lines["regret_low"], high=lines["regret_high"], title=titles
     )
     labels = [f"{line.method}{' ★' if line.front else ''}" for line in lines.itertuples()]
-    with figures.style(experiment.name):
-        from matplotlib.ticker import LogLocator, NullFormatter
+    drawing, ((left, right),) = figures.subplots(
+        1, 2, (7.6, 0.21 * len(lines) + 0.9), sharey=True, width_ratios=(3, 2)
+    )  # fmt: skip
+    kinds = {
+        ADDED: lines["added"],
+        FRONT: lines["front"],
+        OTHER: ~(lines["added"] | lines["front"]),
+    }
+    for mark, chosen in kinds.items():
+        part = lines[chosen.astype(bool)]
+        size = 8 if mark is FRONT else 5
+        draw_points(left, part.assign(x=part["regret"]), mark, across=True, markersize=size)
+        seconds = part.drop(columns=["low", "high"]).assign(x=part["seconds"])
+        # Hollow, as seconds of another machine cannot be compared.
+        at = mark._replace(is_hollow=mark is ADDED)
+        draw_points(right, seconds, at, markersize=size)
+    left.set_yticks(range(len(lines)), labels, parse_math=False)
+    left.set_ylim(len(lines) - 0.4, -0.6)
+    left.set_xlim(left=min(0, left.get_xlim()[0]))
+    left.set_xlabel(f"mean regret, {unit.differences}{interval} (0 is best)")
+    if len(lines):
+        right.set_xscale("log")
+        right.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        right.xaxis.set_major_formatter("{x:g}")
+        right.xaxis.set_minor_formatter(NullFormatter())
+    right.set_xlabel("seconds for a task, geometric mean")
+    for ax in (left, right):
+        ax.tick_params(axis="y", length=0)
+        ax.grid()
+    return drawing
 
-        drawing, ((left, right),) = figures.subplots(
-            1, 2, (7.6, 0.21 * len(lines) + 0.9), sharey=True, width_ratios=(3, 2)
+
+def _ranks(board: Board) -> Drawing:
+    """Draw the mean ranks on a scale, with a bar for each group that is not told apart."""
+    # As Demšar draws it: the better half is named on the left, the others on the right.
+    lines = board.standings
+    ranks, count = lines["rank"].to_list(), len(lines)
+    alike = ~board.told_apart.to_numpy()
+    ends = [int(row.nonzero()[0].max()) for row in alike]
+    groups = [
+        (first, last)
+        for first, last in enumerate(ends)
+        if last > first and (not first or last > ends[first - 1])
+    ]
+    critical = board.critical(len(board.corpora))
+    margin = 0.075 * max(map(len, lines["method"])) + 0.25
+    half, top = -(-count // 2), 0.3 * len(groups) + 0.7
+    height = top + 0.75 * half
+    drawing, ((ax,),) = figures.subplots(1, 1, (7.6, 0.26 * height + 0.88))
+    scale = max(count, 1 + critical) - 1
+    margin *= scale / (7.6 - 2 * margin)
+    left, right = 1 - margin, 1 + scale + margin
+    titles = []
+    for i, line in enumerate(lines.itertuples()):
+        is_left = i < half
+        y = top + 0.75 * (i if is_left else count - 1 - i)
+        edge = 1 - 0.1 * margin if is_left else 1 + scale + 0.1 * margin
+        colour = ADDED.colour if line.added else figures.INK
+        x = [line.rank, line.rank, edge]
+        ax.plot(x, [0, y, y], color=colour, linewidth=0.7)
+        ax.text(
+            1 - 0.15 * margin if is_left else 1 + scale + 0.15 * margin, y, line.method,
+            ha="right" if is_left else "left", va="center", color=colour, parse_math=False,
         )  # fmt: skip
-        for mark in (ADDED, FRONT, OTHER):
-            part = lines.loc[[each is mark for each in marks]]
-            size = 8 if mark is FRONT else 5
-            draw_points(left, part.assign(x=part["regret"]), mark, across=True, markersize=size)
-            seconds = part.drop(columns=["low", "high"]).assign(x=part["seconds"])
-            draw_points(right, seconds, mark, markersize=size)
-        left.set_yticks(range(len(lines)), labels, parse_math=False)
-        left.set_ylim(len(lines) - 0.4, -0.6)
-        left.set_xlim(left=min(0, left.get_xlim()[0]))
-        left.set_xlabel(f"mean regret, {unit.differences}{interval} (0 is best)")
-        if len(lines):
-            right.set_xscale("log")
-            right.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-            right.xaxis.set_major_formatter("{x:g}")
-            right.xaxis.set_minor_formatter(NullFormatter())
-        right.set_xlabel("seconds for a task, geometric mean")
-        for ax in (left, right):
-            ax.tick_params(axis="y", length=0)
-            ax.grid()
-        return figures.save(drawing, path)
+        titles.append(f"{line.method}: mean rank {line.rank:.1f}")
+    for i, (first, last) in enumerate(groups):
+        y = 0.3 * i + 0.45
+        ax.plot(
+            [ranks[first], ranks[last]], [y, y], color=figures.COLOURS[1], linewidth=3,
+            solid_capstyle="round",
+        )  # fmt: skip
+    draw_points(ax, lines.assign(x=ranks, y=0, title=titles), OTHER, markersize=4)
+    ax.plot([1, 1 + critical], [-1.4, -1.4], color=figures.INK, linewidth=1.5, marker="|")
+    ax.text(1 + critical / 2, -1.6, f"critical difference {critical:.1f}", ha="center", va="bottom")
+    ax.set(xlim=(left, right), ylim=(height, -2.4))
+    ax.set_yticks([])
+    ax.set_xticks(range(1, count + 1, -(-count // 12)))
+    ax.xaxis.tick_top()
+    ax.spines[["left", "bottom"]].set_visible(False)
+    ax.spines["top"].set(visible=True, position=("data", 0), bounds=(1, count))
+    return drawing
 
 
 def draw_labels(experiment: Experiment, points: pd.DataFrame, path: Path) -> list[Path]:

@@ -1,5 +1,6 @@
 """All results as pages that need no other file: an index, and a page for each experiment."""
 
+import itertools
 import os
 import re
 from collections import Counter
@@ -14,6 +15,7 @@ from typing import Any, Self
 from transferbench import experiments
 from transferbench.errors import SeveralErrors, UserError
 from transferbench.evidence import boards, html, pictures, summary, totals
+from transferbench.evidence.boards import Board
 from transferbench.evidence.explain import describe_cell
 from transferbench.evidence.frame import ReadCells, no_runs, table_columns
 from transferbench.evidence.page import Block, Page, Section, Table, Value
@@ -144,6 +146,32 @@ class ReportedExperiment:
         }
 
 
+def _standings(board: Board) -> dict[str, tuple[Table, list[str]]]:
+    """Return the standings and the kind of each method, by corpus; "" for all."""
+    found, known = {}, _kinds()
+    for corpus in ["", *board.corpora]:
+        part = board.of_corpus(corpus) if corpus else board
+        kinds = [
+            known.get(one.method) or known.get(one.model) or "in no table of the papers"
+            for one in part.standings.itertuples()
+        ]
+        found[corpus] = boards.standings_table(part), kinds
+    return found
+
+
+@cache
+def _kinds() -> dict[str, str]:
+    """Return the kinds of methods in tables of the papers by label and by model."""
+    # Of several kinds it is the first of `totals.KINDS`.
+    order, found = [*totals.KINDS], dict[str, str]()
+    for name in itertools.chain(*experiments.papers().values()):
+        for label, column in experiments.load(name).spec.columns.items():
+            if kind := column.kind:
+                for key in (label, column.model):
+                    found[key] = min(found.get(key, kind), kind, key=order.index)
+    return {key: totals.KINDS[kind] for key, kind in found.items()}
+
+
 def write(
     results: Path, folder: Path, named: Mapping[str, Path] = EMPTY, watch: Watch = iter
 ) -> tuple[list[Path], list[UserError]]:
@@ -193,8 +221,8 @@ def render(
     having_runs = [name for name in known if (results / name / store.NAME).is_file()]
     for name in watch([*named] or sorted(having_runs, key=_order)):
         try:
-            if name.casefold() == "index":
-                raise UserError(f"{name}: a report has an index.html already; rename the file.")
+            if name.casefold() in ("index", "boards"):
+                raise UserError(f"{name}: a report has a {name}.html already; rename the file.")
             reported = ReportedExperiment.read(name, read(named.get(name, results)))
             texts[f"{reported.name}.html"] = html.fill(
                 "experiment.html.j2", experiment=reported, site=site, has_index=not named
@@ -207,22 +235,26 @@ def render(
         raise SeveralErrors.combine(errors or [no_runs(results)])
     if not named:
         is_user = all(reported.name in user_names for reported in every)
-        texts = {"index.html": _index(papers, every, site, is_user=is_user)} | texts
+        suites = [(one, board) for one in every if (board := one.evidence.board)]
+        suites.sort(key=lambda suite: -len(suite[1].standings))
+        pages = {"index.html": _index(papers, every, suites, site, is_user=is_user)}
+        if suites:
+            pages["boards.html"] = html.fill(
+                "boards.html.j2", suites=suites, standings=_standings, site=site, has_index=True
+            )
+        texts = pages | texts
     return texts, errors
 
 
 def _index(
     papers: Mapping[str, Sequence[ReportedExperiment]],
     every: Sequence[ReportedExperiment],
+    suites: Sequence[tuple[ReportedExperiment, Board]],
     site: Mapping[str, str],
     *,
     is_user: bool,
 ) -> str:
     """Return the text of index.html."""
-    suites = [
-        (one, boards.standings_table(one.evidence.board)) for one in every if one.evidence.board
-    ]
-    suites.sort(key=lambda suite: -len(suite[1].rows))
     evidences = {reported.name: reported.evidence for reported in every}
     drawn = summary.scatters(evidences)
     return html.fill(

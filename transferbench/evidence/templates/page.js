@@ -49,7 +49,6 @@ document.addEventListener("click", (event) => {
 /* Numbers before texts, nothing last; a column that is sorted already is turned round. */
 function sort(head) {
   const table = head.closest("table");
-  const body = table.tBodies[0];
   const column = head.cellIndex;
   const numeric = head.classList.contains("n");
   const now = head.getAttribute("aria-sort");
@@ -63,13 +62,15 @@ function sort(head) {
     const number = parseFloat(text.replace(/^[[+×\s]+/, "").replace("−", "-").replaceAll(",", ""));
     return isNaN(number) ? null : number;
   };
-  const rows = [...body.rows].map((row) => [key(row), row]);
-  rows.sort(([a], [b]) => {
-    if (a === null || b === null) return (a === null) - (b === null);
-    const order = numeric ? a - b : a.localeCompare(b, undefined, { numeric: true });
-    return down ? -order : order;
-  });
-  body.append(...rows.map(([, row]) => row));
+  for (const body of table.tBodies) {
+    const rows = [...body.rows].map((row) => [key(row), row]);
+    rows.sort(([a], [b]) => {
+      if (a === null || b === null) return (a === null) - (b === null);
+      const order = numeric ? a - b : a.localeCompare(b, undefined, { numeric: true });
+      return down ? -order : order;
+    });
+    body.append(...rows.map(([, row]) => row));
+  }
 }
 
 /* The place that the address names: unfold it; of a cell, mark its row and its column, and open it. */
@@ -161,6 +162,26 @@ function filterBy(filter) {
 }
 const filter = document.getElementById("filter");
 if (filter) filterBy(filter);
+
+/* A board: its tasks of one corpus, and the methods of a kind whose names have the text. */
+for (const board of document.querySelectorAll("form.board")) {
+  const table = board.parentElement.querySelector("table");
+  const show = () => {
+    const { text, kind, corpus } = Object.fromEntries(new FormData(board));
+    for (const body of table.tBodies) body.hidden = body.dataset.corpus !== corpus;
+    for (const row of table.querySelectorAll("tbody tr")) {
+      const hasText = row.cells[0].textContent.toLowerCase().includes(text.trim().toLowerCase());
+      row.hidden = !hasText || Boolean(kind && row.dataset.kind !== kind);
+    }
+    const rows = [...table.querySelector("tbody:not([hidden])").rows];
+    const count = rows.filter((row) => !row.hidden).length;
+    board.querySelector(".shown").textContent = `${count} of ${rows.length} methods`;
+  };
+  board.addEventListener("input", show);
+  board.addEventListener("reset", () => setTimeout(show));
+  board.addEventListener("submit", (event) => event.preventDefault());
+  show();
+}
 
 /* Say where a wide table goes on. */
 function hint(scroll) {
