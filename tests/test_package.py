@@ -72,7 +72,7 @@ def test_the_wheel_contains_experiments_and_data_files(installed, tmp_path, real
     suite = ["--suite", "transfer-small", "--dry-run", "--rerun", "missing"]
     planned = run([*bench, *suite], **options)
     rows = len(experiments.load("transfer-small").spec.rows)
-    assert f"{rows} runs to do" in planned  # the wheel has the runs of the others
+    assert f"data needed for {rows} runs" in planned  # the wheel has the runs of the others
     for kind in ("experiment", "model", "dataset"):  # their templates are in the wheel
         assert "Next, in" in run([program, "new", kind, f"my-{kind}"], **options)
 
