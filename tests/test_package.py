@@ -67,7 +67,7 @@ def test_the_wheel_contains_experiments_and_data_files(installed, tmp_path, real
     assert "81.71" in ran
     assert (tmp_path / "results" / "runs.jsonl").read_text()
     dry = [program, "--data", str(real.data), "reproduce", "gtl-unit-length", "--dry-run"]
-    assert "269 runs to do, 1 reused" in run(dry, **options)
+    assert "1 reused" in run(dry, **options)  # how many are to do depends on what can be fetched
     bench = [program, "--data", str(tmp_path), "--offline", "bench", "lr", "--set", "C=3"]
     suite = ["--suite", "transfer-small", "--dry-run", "--rerun", "missing"]
     planned = run([*bench, *suite], **options)
