@@ -113,11 +113,11 @@ def command(
         texts = summary.texts(settings.results, known)
         cells = {name: evidence.cells for name, evidence in known.items()}
         if texts:
-            report(use(settings.results, texts | {"audit.md": audit.page(cells)}))
+            plane = audit.plane(cells)
+            report(use(settings.results, texts | {"audit.md": audit.page(cells, plane)}))
             if not check:
-                plane = settings.results / pictures.PLANE
                 report(summary.draw(settings.results, known))
-                report(pictures.draw_plane(audit.plane(cells), plane))
+                report(pictures.draw_plane(plane, settings.results / pictures.PLANE))
     for path in changed:
         echo(f"{path}: not what its runs yield; run `transferbench tables`.", err=True)
     if errors:

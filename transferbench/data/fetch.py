@@ -88,7 +88,7 @@ class Wheel:
 
     @property
     def host(self) -> str:
-        """What must answer, in messages."""
+        """The name, in messages, of what is asked whether it answers."""
         return "the package index"
 
     def answers(self) -> bool:
@@ -126,7 +126,7 @@ class Url:
 
     @property
     def host(self) -> str:
-        """What must answer, in messages."""
+        """The name, in messages, of what is asked whether it answers."""
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
     def answers(self) -> bool:
@@ -290,7 +290,8 @@ def absent(files: Iterable[File], settings: Settings) -> list[Absent]:
         if place.answers():
             answered.add(host)
 
-    import requests  # noqa: F401  # before the time runs
+    if by_host:
+        import requests  # noqa: F401  # before the time runs
 
     until = time.monotonic() + ANSWERS_TIMEOUT
     # Looking up a name has no time limit, so nothing waits for a thread after the time is over.

@@ -659,28 +659,28 @@ def means_table(plane: pd.DataFrame) -> Table:
     return Table("Printed triples and ours", heads, rows)
 
 
-def together(audits: Mapping[str, Audit], known: Mapping[str, Sequence[Cell]]) -> Section:
+def together(audits: Mapping[str, Audit], plane: pd.DataFrame) -> Section:
     """Return a section about printed F1, accuracy and Hamming loss together."""
     of_tables = {name: audit.triples for name, audit in audits.items() if audit.triples}
     verdicts = Counter(triple.verdict for found in of_tables.values() for triple in found)
     counts = f"Of {verdicts.total()} printed triples " + ", ".join(
         f"{n} {'is' if n == 1 else 'are'} {verdict}" for verdict, n in verdicts.items()
     )
-    plane_of = plane(known)
     return Section(
         "Can F1, accuracy and Hamming loss be of the same documents?",
         [
             words("triples"),
             f"{counts}.",
             Picture(pictures.PLANE, "x and y of the printed triples and of ours"),
-            means_table(plane_of),
+            means_table(plane),
             triples_table(of_tables),
         ],
     )
 
 
-def page(known: Mapping[str, Sequence[Cell]] | None = None) -> str:
+def page(known: Mapping[str, Sequence[Cell]], triples_plane: pd.DataFrame) -> str:
     """Return the page of all published tables in Markdown."""
+    # `triples_plane`: See `plane`.
     every = audits()
     sections = [
         Section(name, [findings_table(name, audit.columns)])
@@ -691,8 +691,8 @@ def page(known: Mapping[str, Sequence[Cell]] | None = None) -> str:
     parts = (
         compared_averages(every),
         misfits(every),
-        compared_deviations(known or {}),
-        together(every, known or {}),
+        compared_deviations(known),
+        together(every, triples_plane),
     )
     several = (
         "The accuracy of documents with several labels is no share of documents. So the tables of "
