@@ -92,12 +92,17 @@ def install_hint(extra: str) -> str:
 
 
 def need(name: str) -> Any:
-    """Import a module of the extra `modern`."""
+    """Import a module of the extra `modern`; skada finds scikit-learn's metadata routing on."""
     try:
-        return importlib.import_module(name)
+        module = importlib.import_module(name)
     except ModuleNotFoundError as error:
         library = (error.name or name).partition(".")[0]
         raise Unavailable(f"{library} is not installed", f"{install_hint('modern')}.") from None
+    if name == "skada":  # its import turns routing on once, in one thread
+        from sklearn import set_config
+
+        set_config(enable_metadata_routing=True)
+    return module
 
 
 def reason(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import tomllib
 
 import numpy as np
@@ -103,6 +104,17 @@ def test_skada_models_equal_skada_on_the_same_coordinates(name, parts):
     # The sign of coordinates is arbitrary, but does not change the scores.
     np.testing.assert_allclose(got.scores[1], expected, atol=1e-3)
     np.testing.assert_array_equal(got.scores[0], problem.domains[0].Y)
+
+
+def test_skada_models_fit_in_a_thread_and_where_metadata_routing_is_off(parts):
+    pytest.importorskip("skada", reason=NEEDED)
+    fits = []
+    with sklearn.config_context(enable_metadata_routing=False):
+        fits.append(transferbench.fit("coral", parts[0]))
+    thread = threading.Thread(target=lambda: fits.append(transferbench.fit("coral", parts[0])))
+    thread.start()
+    thread.join()
+    assert np.array_equal(*(fit.scores[1] for fit in fits))
 
 
 class Spy:
