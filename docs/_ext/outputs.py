@@ -18,7 +18,10 @@ from typing import Any
 DOCS = Path(__file__).parent.parent
 #: Seconds that a cell may take.
 LIMIT = 120
-NUMBER = re.compile(r"\d+(?:\.(\d+))?(?:e[-+]?\d+)?")
+#: A number that is measured: it has a decimal point. Others count or name something.
+MEASURED = re.compile(r"\d+\.(\d+)(?:e[-+]?\d+)?")
+#: What is drawn is not compared.
+DRAWN = re.compile(r"(<svg\b[^>]*>).*?</svg>", re.DOTALL)
 LEXER = {"language_info": {"name": "python", "pygments_lexer": "ipython3"}}
 #: A line that a command writes every few seconds.
 PROGRESS = re.compile(r"^\d+/\d+ runs.*\n", re.MULTILINE)
@@ -39,18 +42,18 @@ def kept(page: Path) -> dict[str, Any]:
 
 
 def differs(cell: Any, written: str) -> bool:
-    """Return True if a cell's kept output differs in a word, or in a number by more than 2 %."""
-    # A number may also differ by one unit of its last digit. Only the words of pictures are
-    # compared, and those of a cell with the tag `varies`, which prints seconds.
-    before, tags = text(cell.outputs), cell.metadata.get("tags", ())
+    """Return True if a kept output differs, in a number with a decimal point by more than 2 %."""
+    # Such a number may also differ by one unit of its last digit; in a cell with the tag `varies`,
+    # which prints seconds, by anything.
+    tags = cell.metadata.get("tags", ())
     if "remove-cell" in tags:
         return False
-    if NUMBER.sub("0", before).split() != NUMBER.sub("0", written).split():
+    before, after = (DRAWN.sub(r"\1", shown) for shown in (text(cell.outputs), written))
+    if MEASURED.sub("0.0", before).split() != MEASURED.sub("0.0", after).split():
         return True
-    pairs = zip(NUMBER.finditer(before), NUMBER.finditer(written), strict=True)
-    return not ("varies" in tags or "<svg" in before) and any(
-        abs(float(old[0]) - float(new[0]))
-        > max(0.02 * float(old[0]), 1.01 * 10.0 ** -len(old[1] or ""))
+    pairs = zip(MEASURED.finditer(before), MEASURED.finditer(after), strict=True)
+    return "varies" not in tags and any(
+        abs(float(old[0]) - float(new[0])) > max(0.02 * float(old[0]), 1.01 * 10.0 ** -len(old[1]))
         for old, new in pairs
     )
 

@@ -171,19 +171,28 @@ def test_each_cell_has_a_kept_output(page):
 @pytest.mark.parametrize(
     ("written", "tags", "expected"),
     [
-        ("gcmf  99.19  4.02", [], False),
-        ("gcmf 99.2   4.01", [], False),
-        ("gcmf 96.19 4.02", [], True),
-        ("gcmf 99.19 4.20", [], True),
-        ("gcmf 96.19 11.5", ["varies"], False),
-        ("lr 99.19 4.02", ["varies"], True),
-        ("gcmf 99.19", ["varies"], True),
+        ("gcmf  99.19  4.02 8", [], False),
+        ("gcmf 99.2   4.01 8", [], False),
+        ("gcmf 96.19 4.02 8", [], True),
+        ("gcmf 99.19 4.20 8", [], True),
+        ("gcmf 99.19 4.02 9", [], True),
+        ("gcmf 99.19 4.02 8.0", [], True),
+        ("gcmf 96.19 11.5 8", ["varies"], False),
+        ("gcmf 99.19 4.02 9", ["varies"], True),
+        ("lr 99.19 4.02 8", ["varies"], True),
+        ("gcmf 99.19 8", ["varies"], True),
         ("lr", ["remove-cell"], False),
     ],
 )
-def test_an_output_differs_in_a_word_or_by_two_per_cent(outputs, written, tags, expected):
-    stream = SimpleNamespace(output_type="stream", name="stdout", text="gcmf 99.19 4.02")
+@pytest.mark.parametrize("drawn", [(), ("<svg a>1.0\n x</svg>\n", "<svg a>2 y z</svg>\n")])
+def test_an_output_differs_in_a_word_a_count_or_by_two_per_cent(
+    outputs, written, tags, expected, drawn
+):
+    before, after = drawn or ("", "")
+    shown = f"{before}gcmf 99.19 4.02 8"
+    stream = SimpleNamespace(output_type="stream", name="stdout", text=shown)
     cell = SimpleNamespace(outputs=[stream], metadata={"tags": tags})
+    written = after + written
     assert outputs.differs(cell, written) == expected
 
 
