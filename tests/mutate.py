@@ -3,6 +3,7 @@
 `python tests/mutate.py COUNT SEED`. A change is of an operator, a comparison, a sign, a number or a
 bool. The tests run in a copy of the checkout, and only the files that name the changed module or
 a model that imports it. A change that lives is a missing test, or it changes nothing that matters.
+First all tests of the rooms run without a change: if one fails, nothing is planted.
 """
 
 from __future__ import annotations
@@ -72,39 +73,43 @@ def selections(module: Path) -> list[list[str]]:
     return [[*map(str, named)], [str(contract), "-k", models]] if named else [[str(contract)]]
 
 
-def failure(folder: str, module: Path) -> str:
-    """Return the last line of the tests that fail, or an empty text."""
-    for tests in selections(module):
+def outcome(folder: str, asked: list[list[str]]) -> tuple[str, str]:
+    """Return whether tests find a change ("found", "LIVES" or "timed out"), and which test."""
+    for tests in asked:
         options = ["-m", "pytest", "-x", "-q", "-m", "not slow", "-p", "no:cacheprovider"]
         command = [sys.executable, "-B", *options, *(t.replace(str(ROOT), folder) for t in tests)]
         try:
             ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=900)
         except subprocess.TimeoutExpired:
-            return "no end"
+            return "timed out", ""
         if ended.returncode not in (0, 5):  # 5: no test is selected
             failed = [line for line in ended.stdout.splitlines() if line.startswith("FAILED")]
-            return (failed or [f"exit {ended.returncode}", *ended.stdout.splitlines()])[-1]
-    return ""
+            return "found", (failed or [f"exit {ended.returncode}", *ended.stdout.splitlines()])[-1]
+    return "LIVES", ""
 
 
 def main(count: int = 25, seed: int = 0) -> None:
-    """Test the changes; exit 1 if one lives."""
-    every, lived = [], 0
+    """Test the changes; exit 1 unless each is found, and 2 if a test fails without a change."""
+    every, missed = [], 0
     for path in sorted(p for room in ROOMS for p in (ROOT / "transferbench" / room).rglob("*.py")):
         every += [(path, *change) for change in mutants(ast.parse(path.read_text("utf-8")))]
     with tempfile.TemporaryDirectory() as folder:
         for name in ("transferbench", "tests", "experiments", "docs", "results"):
             shutil.copytree(ROOT / name, Path(folder, name))
         shutil.copy(ROOT / "pyproject.toml", folder)
+        plain = outcome(folder, [[str(ROOT / "tests" / room)] for room in ROOMS])
+        if plain[0] != "LIVES":
+            sys.stderr.write(f"without a change the tests fail or time out: {plain[1]}\n")
+            sys.exit(2)
         for path, node, new in random.Random(seed).sample(every, count):
             source, place = path.read_text("utf-8"), path.relative_to(ROOT)
             Path(folder, place).write_text(planted(source, node, new), "utf-8")
-            failed = failure(folder, path)
+            found, test = outcome(folder, selections(path))
             Path(folder, place).write_text(source, "utf-8")
-            lived += not failed
+            missed += found != "found"
             change = f"{place}:{node.lineno}: {ast.unparse(node)}  ->  {ast.unparse(new)}"
-            print("found" if failed else "LIVES", change, failed[:100], flush=True)
-    sys.exit(bool(lived))
+            print(found, change, test[:100], flush=True)
+    sys.exit(bool(missed))
 
 
 if __name__ == "__main__":
