@@ -55,6 +55,11 @@ def test_equal_results_pass_and_nothing_is_written(call, home, plain):
     assert before == {path: path.read_bytes() for path in home.results.rglob("*") if path.is_file()}
 
 
+def test_one_experiment_is_named_or_all_are_meant(call, plain, once):
+    for named in (["plain"], []):
+        assert call("verify", *named)[0] == 0
+
+
 def test_a_difference_is_listed_with_its_run_and_measure(call, home, plain, once):
     change(home, "nmi", "kmeans", 1.0)
     code, out, _ = call("verify", str(plain), "--seconds", "60")

@@ -42,7 +42,7 @@ def in_mathml(extension):
 def test_the_formulas_of_a_model_have_no_unicode_notation_left(name, in_mathml):
     doc = importlib.import_module(models.get(name).module).__doc__
     blocks = [block for block in doc.split("\n\n") if block.startswith("    ")]
-    assert blocks
+    assert any("min " in block for block in blocks)
     for block in blocks:
         html = in_mathml(block)
         written = "".join(html.itertext())

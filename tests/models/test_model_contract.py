@@ -83,8 +83,9 @@ def test_a_model_keeps_the_contract_at_all_limits(name, check):
 def test_scores_are_of_clusters_and_negative_entries_refused_where_this_is_stated(name):
     fit = fitted(name)
     assert (fit.columns == "clusters") == (name == "nmf")
-    refused = checked(name, "negative-entries").note.startswith("refused: ")
-    assert refused == (name in models.NONNEGATIVE and name != "nmf")
+    note = checked(name, "negative-entries").note
+    refused = name in models.NONNEGATIVE and name != "nmf"
+    assert ("refused: " in note and f"{name} needs" in note and "tsvm" in note) == refused
 
 
 def run(name: str, problem: Problem, seed: int = SEED, **changes) -> Fit:
