@@ -60,7 +60,10 @@ def test_the_command_of_every_cell_runs_its_cells(name, monkeypatch):
             assert [cell.identity for cell in again] == [cell.identity for cell in cells]
 
 
-@pytest.mark.parametrize("name", ["gtl-table3", "gtl-figure2a", "himls-table2", "choice"])
+@pytest.mark.parametrize(
+    "name",
+    slow_unless("choice".__ne__, ["gtl-table3", "gtl-figure2a", "himls-table2", "choice"]),
+)
 def test_the_command_that_makes_a_number_again_makes_all_its_runs(name):
     """Also those of a grid, of all splits, and of all points of a curve."""
     file = experiments.load(name)

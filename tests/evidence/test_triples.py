@@ -93,6 +93,7 @@ def test_impossible_triples_are_named():
     assert triples.is_possible(rounded(0.874, 0.842, 0.092), 3)
 
 
+@pytest.mark.slow
 def test_the_papers_triples_need_more_labels_than_the_101_of_the_files():
     """Section 7.1 says 101 labels; a story of the files has 2.9 of them, a density of .029."""
     least = []
@@ -176,6 +177,7 @@ def test_the_page_counts_the_triples_of_the_papers():
     assert set(verdicts.values()) == {"possible"}
 
 
+@pytest.mark.slow
 def test_with_101_labels_many_more_labels_would_have_to_be_decided_than_are_true():
     """The mean number of true labels of a story is 2.895; the least number decided follows."""
     from scipy.optimize import linprog

@@ -46,6 +46,7 @@ def trial(name: str, few: bool, thorough: bool) -> Trial:
     return Trial(name, small_params(name, few=few), thorough, moved(name), least_accuracy=0.8)
 
 
+@cache
 def checked(name: str, check: str, thorough: bool = False):
     """Return the result of a check; skip the test if an optional library is missing."""
     try:
