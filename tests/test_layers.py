@@ -57,7 +57,6 @@ WING = {
     # Public and former names of its modules.
     "estimators": {"own"},
     "topics": {"own"},
-    "choose": {"own"},
     "userdata": {"own"},
 }
 #: Commands of the wing; other commands may import every part but the wing.

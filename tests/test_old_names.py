@@ -7,21 +7,18 @@ import sys
 
 import pytest
 
-from transferbench.data import facts
 from transferbench.own import doubts, tasks
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "old_name", "name"),
+    ("old", "new", "name"),
     [
-        ("transferbench.data.tasks", facts, "Facts", "Facts"),
-        ("transferbench.choose.doubts", doubts, "check_fit", "fit_doubts"),
-        ("transferbench.userdata.doubts", doubts, "fit_doubts", "fit_doubts"),
-        ("transferbench.userdata.tasks", tasks, "build", "build"),
+        ("transferbench.userdata.doubts", doubts, "fit_doubts"),
+        ("transferbench.userdata.tasks", tasks, "build"),
     ],
 )
-def test_an_old_module_has_the_new_names_and_warns(monkeypatch, old, new, old_name, name):
+def test_an_old_module_has_the_new_names_and_warns(monkeypatch, old, new, name):
     monkeypatch.delitem(sys.modules, old, raising=False)
     with pytest.warns(FutureWarning, match=new.__name__):
         module = importlib.import_module(old)
-    assert getattr(module, old_name) is getattr(new, name)
+    assert getattr(module, name) is getattr(new, name)

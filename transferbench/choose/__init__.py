@@ -1,1 +1,0 @@
-"""Former place of modules that are now in `own`."""
