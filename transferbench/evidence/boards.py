@@ -110,9 +110,9 @@ def from_cells(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     left_out = sorted(added & {*frame["column"][frame["outdated"]]})
     tried = {*frame["column"][frame["tried"]]}
     frame = frame[frame["column"].isin(tried - {*left_out})]
-    frame = groups.with_regret(frame.sort_values("corpus", kind="stable"), tried)
     finished = frame.dropna(subset="value").drop_duplicates("task")
     corpora = finished["corpus"].value_counts(sort=False).to_dict()
+    frame = groups.with_regret(frame.sort_values("corpus", kind="stable"), tried)
     rank = frame.groupby("task")["better"].rank(ascending=False, na_option="bottom")
     frame["rank"] = rank.where(frame["task"].isin(finished["task"]))
     reference = frame[frame["column"] == spec.board].set_index("task")["better"]
@@ -223,10 +223,14 @@ def page(board: Board) -> Page:
     experiment, spec = board.experiment, board.experiment.spec
     about = "Mean regret with its interval, and seconds, of each method"
     picture = Picture(f"{experiment.name}.svg", about)
-    suite, legend = words("suite", board, spec), words("board", board, spec)
+    standings, legend = standings_table(board), words("board", board)
     if board.left_out:
         legend += f" Not ranked, as runs are of other data or code: {', '.join(board.left_out)}."
-    blocks: list[Block] = [suite, picture, standings_table(board), legend]
+    legend += " The table is ordered by mean rank, the picture by regret."
+    columns = [f"*{head}*: {words('column', head, board)}." for head in standings.heads[1:]]
+    blocks: list[Block] = [
+        words("suite", board, spec), picture, words("marks", board), standings, columns, legend
+    ]  # fmt: skip
     if board.has_ranks:
         ranks = Picture(
             f"{experiment.name}{RANKS}", "Mean ranks, joined if they are not told apart"
