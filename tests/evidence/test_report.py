@@ -293,6 +293,24 @@ def test_in_a_site_a_method_of_a_board_leads_to_the_page_of_its_model(tmp_path_f
     assert "../r/models/himlsd.html" in links
 
 
+def test_labels_of_a_board_are_no_html(tmp_path_factory):
+    results = copied(("multilabel",), tmp_path_factory)
+    folder = results / "mine"
+    shutil.move(results / "multilabel", folder)
+    text = experiments.load("multilabel").text
+    label = "'\"><b>"
+    text = text.replace("board: linear SVM", f"board: {json.dumps(label)}")
+    text = text.replace("\n  linear SVM:", f"\n  {json.dumps(label)}:")
+    (folder / experiments.COPY).write_text(text.partition("\nclaims:")[0] + "\n", "utf-8")
+    found, errors = report.render(results)
+    assert not errors
+    assert (
+        html.escape(label).replace("&#x27;", "&#39;").replace("&quot;", "&#34;")
+        in found["boards.html"]
+    )
+    assert label not in found["boards.html"]
+
+
 def test_the_numbers_of_a_board_are_a_file(pages):
     (link,) = LexborHTMLParser(pages["boards.html"]).css("a[download]")
     text = unquote(link.attributes["href"].removeprefix("data:text/csv;charset=utf-8,"))

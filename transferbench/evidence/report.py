@@ -19,7 +19,7 @@ from transferbench.evidence import boards, html, pictures, summary, totals
 from transferbench.evidence.boards import Board
 from transferbench.evidence.explain import describe_cell
 from transferbench.evidence.frame import ReadCells, no_runs, table_columns
-from transferbench.evidence.page import Block, Page, Section, Table, Value, anchor
+from transferbench.evidence.page import Block, Page, Section, Table, Value, anchor, words
 from transferbench.evidence.pages import Evidence, to_csv
 from transferbench.files import write_text
 from transferbench.runs import store
@@ -258,7 +258,7 @@ def render(
         if suites:
             pages["boards.html"] = html.fill(
                 "boards.html.j2", suites=suites, standings=partial(_standings, site), csv=to_csv,
-                site=site, has_index=True,
+                column=partial(words, "column"), site=site, has_index=True,
             )  # fmt: skip
         texts = pages | texts
     return texts, errors
