@@ -208,3 +208,12 @@ def test_methods_without_runs_have_a_row_of_dashes(monkeypatch, tmp_path, unfini
     assert "nan" not in markdown(boards.page(board))
     (path,) = pictures.draw_board(board, tmp_path)
     assert path.is_file(), "two corpora have no picture of ranks"
+
+
+def test_a_corpus_without_a_value_is_no_block(monkeypatch):
+    for method in VALUES["three"]:
+        monkeypatch.setitem(VALUES["three"], method, None)
+    board, without = read(THREE_CORPORA), read(THREE_CORPORA.replace("  three:", "  # three:"))
+    assert board.corpora == without.corpora == {"A": 1, "B": 1}
+    assert not board.has_ranks
+    assert board.standings.equals(without.standings)

@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from conftest import missing
@@ -255,7 +256,7 @@ def test_boards_are_sorted_and_filtered_by_corpus_kind_and_name(look, pages, tmp
     assert sorted(methods()) == sorted(every) != methods()
     assert methods()[0] == "LS-ML", "TRAM is behind it on each of the three tasks"
     assert {*rows.locator("td:last-child").all_inner_texts()} == {"3"}
-    board.get_by_role("button", name="rank", exact=True).click()
+    board.get_by_role("button", name="rank ↑").click()
     assert methods()[-1] == "LS-ML"
     board.get_by_label("Tasks").select_option("all corpora")
     assert methods() == every[::-1], "the head sorts the tasks of every corpus"
@@ -267,6 +268,53 @@ def test_boards_are_sorted_and_filtered_by_corpus_kind_and_name(look, pages, tmp
     board.get_by_role("button", name="Clear").click()
     page.wait_for_function("document.querySelectorAll('tr[hidden]').length === 0")
     assert methods() == every[::-1]
+
+
+def test_a_method_of_a_board_leads_to_its_description_and_its_runs(look, pages, tmp_path):
+    for name in ("boards.html", "multilabel.html"):
+        (tmp_path / name).write_text(pages[name], "utf-8")
+    ids = [node.attributes["id"] for node in LexborHTMLParser(pages["multilabel.html"]).css("[id]")]
+    board = LexborHTMLParser(pages["boards.html"])
+    links = [node.attributes["href"] for node in board.css("tbody a")]
+    assert {link.partition("#")[0] for link in links} == {"multilabel.html"}
+    assert {html.unescape(link.partition("#")[2]) for link in links} <= {*ids}
+    assert len(links) == 3 * len(board.css("tbody tr"))
+    page = look(tmp_path / "boards.html")
+    page.get_by_role("row", name="HiMLSD").get_by_role("link").nth(1).click()
+    assert "--model himlsd" in page.get_by_role("dialog", name="multilabel: HiMLSD").inner_text()
+
+
+def test_in_a_site_a_method_of_a_board_leads_to_the_page_of_its_model(tmp_path_factory):
+    results = copied(("multilabel",), tmp_path_factory)
+    found, _ = report.render(
+        results, {"transferbench": "../i.html", "Reference": "../r/index.html"}
+    )
+    links = {node.attributes["href"] for node in LexborHTMLParser(found["boards.html"]).css("th a")}
+    assert "../r/models/himlsd.html" in links
+
+
+def test_labels_of_a_board_are_no_html(tmp_path_factory):
+    results = copied(("multilabel",), tmp_path_factory)
+    folder = results / "mine"
+    shutil.move(results / "multilabel", folder)
+    text = experiments.load("multilabel").text
+    label = "'\"><b>"
+    text = text.replace("board: linear SVM", f"board: {json.dumps(label)}")
+    text = text.replace("\n  linear SVM:", f"\n  {json.dumps(label)}:")
+    (folder / experiments.COPY).write_text(text.partition("\nclaims:")[0] + "\n", "utf-8")
+    found, errors = report.render(results)
+    assert not errors
+    assert (
+        html.escape(label).replace("&#x27;", "&#39;").replace("&quot;", "&#34;")
+        in found["boards.html"]
+    )
+    assert label not in found["boards.html"]
+
+
+def test_the_numbers_of_a_board_are_a_file(pages):
+    (link,) = LexborHTMLParser(pages["boards.html"]).css("a[download]")
+    text = unquote(link.attributes["href"].removeprefix("data:text/csv;charset=utf-8,"))
+    assert text == (RESULTS / "boards" / "multilabel.csv").read_text("utf-8")
 
 
 def test_the_index_links_each_board_and_names_its_first_methods(pages):

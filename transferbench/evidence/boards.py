@@ -12,6 +12,7 @@ methods of the suite alone.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,7 @@ from transferbench.evidence.frame import Cell
 from transferbench.evidence.page import Block, Page, Picture, Section, Table, TableRow, Value, words
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import MATTERS, Schema
-from transferbench.measures import significant
+from transferbench.measures import decimals, significant
 from transferbench.stats import ALPHA
 
 FOLDER = experiments.BOARDS
@@ -38,7 +39,8 @@ class Board:
     #: The lines of `groups.values` that are ranked, with these columns more.
     #: - better: the value, or its negative if lower is better.
     #: - regret: difference of the best value on the task from that of the method.
-    #: - rank: 1 is best. Equal values share their rank, and a method that did not finish is last.
+    #: - rank: 1 is best. Equal values share their rank, and a method that did not finish is last;
+    #:   NaN on a task that no method finished.
     values: pd.DataFrame
     #: A line for each method that was tried, the best mean rank first. Values are in the table's
     #: unit, NaN for a method without a finished run. The columns are
@@ -54,7 +56,7 @@ class Board:
     #: - rank_low, rank_high, regret_low, regret_high: intervals, see `stats.bootstrap_interval`.
     #: - added: True if the experiment adds it to the suite that it extends.
     standings: pd.DataFrame
-    #: Numbers of rows by corpus.
+    #: Numbers of rows on which a method has a value, by corpus; only these rows are ranked.
     corpora: dict[str, int]
     #: Labels of the columns that the experiment adds to the suite that it extends.
     added: set[str]
@@ -104,14 +106,15 @@ def from_cells(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     frame = groups.values(experiment, cells)
     frame = frame[(frame["metric"] == spec.metric) & ~frame["reading"] & (frame["labels"] == 0)]
     frame = frame[frame["choose"].isin(["", "explained"])]
-    corpora = frame.drop_duplicates("task")["corpus"].value_counts(sort=False).to_dict()
     added = spec.columns.keys() - experiment.suite_columns if spec.extends else set()
     left_out = sorted(added & {*frame["column"][frame["outdated"]]})
     tried = {*frame["column"][frame["tried"]]}
     frame = frame[frame["column"].isin(tried - {*left_out})]
+    finished = frame.dropna(subset="value").drop_duplicates("task")
+    corpora = finished["corpus"].value_counts(sort=False).to_dict()
     frame = groups.with_regret(frame.sort_values("corpus", kind="stable"), tried)
-    by_task = frame.groupby("task")
-    frame["rank"] = by_task["better"].rank(ascending=False, na_option="bottom")
+    rank = frame.groupby("task")["better"].rank(ascending=False, na_option="bottom")
+    frame["rank"] = rank.where(frame["task"].isin(finished["task"]))
     reference = frame[frame["column"] == spec.board].set_index("task")["better"]
     frame = frame.join(_counts(frame["better"] - frame["task"].map(reference), spec))
     return Board(experiment, frame, _standings(frame, added), corpora, added, left_out)
@@ -152,11 +155,11 @@ def _standings(frame: pd.DataFrame, added: set[str]) -> pd.DataFrame:
 
 def standings_table(board: Board) -> Table:
     """Return the standings, a row for each method; those that the experiment adds have a mark."""
-    unit, one_digit = board.experiment.spec.value_unit.text, "{:.1f}".format
+    unit, one_digit = board.experiment.spec.value_unit.text, partial(decimals, digits=1)
     rows: list[TableRow] = [
         [
             f"{'▶ ' if one.added else ''}{one.method}{' ★' if one.front else ''}",
-            one_digit(one.rank),
+            one_digit(one.rank) or "–",
             Value(groups.interval(one.rank_low, one.rank_high, one_digit)),
             unit(one.regret) or "–",
             Value(groups.interval(one.regret_low, one.regret_high, unit)),
@@ -220,10 +223,14 @@ def page(board: Board) -> Page:
     experiment, spec = board.experiment, board.experiment.spec
     about = "Mean regret with its interval, and seconds, of each method"
     picture = Picture(f"{experiment.name}.svg", about)
-    suite, legend = words("suite", board, spec), words("board", board, spec)
+    standings, legend = standings_table(board), words("board", board)
     if board.left_out:
         legend += f" Not ranked, as runs are of other data or code: {', '.join(board.left_out)}."
-    blocks: list[Block] = [suite, picture, standings_table(board), legend]
+    legend += " The table is ordered by mean rank, the picture by regret."
+    columns = [f"*{head}*: {words('column', head, board)}." for head in standings.heads[1:]]
+    blocks: list[Block] = [
+        words("suite", board, spec), picture, words("marks", board), standings, columns, legend
+    ]  # fmt: skip
     if board.has_ranks:
         ranks = Picture(
             f"{experiment.name}{RANKS}", "Mean ranks, joined if they are not told apart"

@@ -6,20 +6,21 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
+from urllib.parse import quote
 
-from transferbench import experiments
+from transferbench import experiments, models
 from transferbench.errors import SeveralErrors, UserError
 from transferbench.evidence import boards, html, pictures, summary, totals
 from transferbench.evidence.boards import Board
 from transferbench.evidence.explain import describe_cell
 from transferbench.evidence.frame import ReadCells, no_runs, table_columns
-from transferbench.evidence.page import Block, Page, Section, Table, Value
-from transferbench.evidence.pages import Evidence
+from transferbench.evidence.page import Block, Page, Section, Table, Value, anchor, words
+from transferbench.evidence.pages import Evidence, to_csv
 from transferbench.files import write_text
 from transferbench.runs import store
 
@@ -146,16 +147,32 @@ class ReportedExperiment:
         }
 
 
-def _standings(board: Board) -> dict[str, tuple[Table, list[str]]]:
-    """Return the standings and the kind of each method, by corpus; "" for all."""
-    found, known = {}, _kinds()
+class BoardLine(NamedTuple):
+    """What a board shows of a method beside its numbers."""
+
+    kind: str
+    #: Addresses by head of the column.
+    links: Mapping[str, str]
+
+
+def _standings(
+    site: Mapping[str, str], suite: ReportedExperiment, board: Board
+) -> dict[str, tuple[Table, list[BoardLine]]]:
+    """Return the standings and a line for each method, by corpus; "" for all."""
+    found, known, file = {}, _kinds(), f"{quote(suite.name)}.html"
     for corpus in ["", *board.corpora]:
-        part = board.of_corpus(corpus) if corpus else board
-        kinds = [
-            known.get(one.method) or known.get(one.model) or "in no table of the papers"
-            for one in part.standings.itertuples()
-        ]
-        found[corpus] = boards.standings_table(part), kinds
+        part, lines = board.of_corpus(corpus) if corpus else board, []
+        done = part.values.dropna(subset="value").drop_duplicates("column").set_index("column")
+        for one in part.standings.itertuples():
+            kind = known.get(one.method) or known.get(one.model) or "in no table of the papers"
+            links = {"method": f"{file}#Methods-and-settings"}
+            if site and not models.is_external(one.model):
+                links["method"] = f"{Path(site['Reference']).parent}/models/{one.model}.html"
+            if one.rows:
+                links["worst"] = f"{file}#{anchor(one.worst_row, one.method)}"
+                links["tasks"] = f"{file}#{anchor(done.at[one.method, 'task'], one.method)}"
+            lines.append(BoardLine(kind, links))
+        found[corpus] = boards.standings_table(part), lines
     return found
 
 
@@ -240,8 +257,9 @@ def render(
         pages = {"index.html": _index(papers, every, suites, site, is_user=is_user)}
         if suites:
             pages["boards.html"] = html.fill(
-                "boards.html.j2", suites=suites, standings=_standings, site=site, has_index=True
-            )
+                "boards.html.j2", suites=suites, standings=partial(_standings, site), csv=to_csv,
+                column=partial(words, "column"), site=site, has_index=True,
+            )  # fmt: skip
         texts = pages | texts
     return texts, errors
 

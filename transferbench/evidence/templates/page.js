@@ -46,13 +46,13 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("dialog .close") || event.target === dialog) dialog.close();
 });
 
-/* Numbers before texts, nothing last; a column that is sorted already is turned round. */
+/* Numbers before texts, the best first, nothing last; a column that is sorted already is turned round. */
 function sort(head) {
   const table = head.closest("table");
   const column = head.cellIndex;
   const numeric = head.classList.contains("n");
   const now = head.getAttribute("aria-sort");
-  const down = now ? now === "ascending" : numeric;
+  const down = now ? now === "ascending" : numeric && !("low" in head.dataset);
   for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
   head.setAttribute("aria-sort", down ? "descending" : "ascending");
   const key = (row) => {
