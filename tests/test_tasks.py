@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +13,10 @@ import scipy.sparse as sp
 from conftest import make_problem
 from full_disk import full_disk
 
-from transferbench import tasks
+from transferbench import datasets, plugins, tasks
 from transferbench.data.facts import Facts
 from transferbench.errors import UserError
+from transferbench.terms import TERMS
 
 DATASET = """
     import numpy as np
@@ -35,8 +38,6 @@ def own(plugin, monkeypatch):
     monkeypatch.syspath_prepend(str(site))
     for name in [name for name in sys.modules if name.startswith("plugged")]:
         monkeypatch.delitem(sys.modules, name)
-    from transferbench import datasets, plugins
-
     plugins.points.cache_clear()
     datasets.of_plugins.cache_clear()
     return datasets.module("own/small")
@@ -126,7 +127,11 @@ def test_options_change_the_task_and_defaults_do_not(own, home):
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        ({"features": [61]}, "features is [60], expected [61]; correct the facts in "),
+        (
+            {"features": [61], "nonzeros": 1, "classes": ["a"]},
+            "own/small was not built as expected: features is [60], expected [61]; nonzeros is ",
+        ),
+        ({"features": [61]}, 'facts. This build has "own/small": {"classes": ['),
         ({"feature": [60]}, "unknown fact of own/small: 'feature'. Did you mean 'features'?"),
     ],
 )
@@ -137,6 +142,56 @@ def test_a_task_with_wrong_facts_is_not_cached(own, home, monkeypatch, facts, me
         tasks.load(task, home)
     assert message in str(error.value)
     assert not task.built_path(home).exists()
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda *_, **__: {}["label"], "KeyError: 'label' (tests/test_tasks.py:"),
+        (lambda *_, **__: None, "TypeError: cannot unpack"),
+        (lambda *_, **__: (1, 2), "AttributeError: "),
+        (lambda *_, **__: int("x"), "ValueError: invalid literal for int()"),
+    ],
+)
+def test_a_mistake_in_the_code_of_another_package_names_the_dataset(
+    own, home, monkeypatch, build, message
+):
+    monkeypatch.chdir(Path(__file__).parent.parent)
+    monkeypatch.setattr(own, "build", build)
+    with pytest.raises(UserError) as error:
+        tasks.load(tasks.Task("own/small"), home)
+    start = f"dataset own cannot build own/small: {message}"
+    assert str(error.value).startswith(start)
+    assert str(error.value).endswith("; correct its module or its files.")
+
+
+@pytest.mark.parametrize(
+    ("declared", "terms"),
+    [
+        (None, {"unknown"}),
+        ({}, {"unknown"}),
+        ({"terms": []}, set()),
+        ({"terms": ["attribution"]}, {"attribution"}),
+    ],
+)
+@pytest.mark.parametrize("borrowed", [False, True])
+def test_terms_are_those_of_the_dataset_and_of_each_that_declares_its_files(
+    own, home, monkeypatch, declared, terms, borrowed
+):
+    if declared is not None:
+        content = {"tasks": own.TASKS, **declared}
+        Path(own.__file__).with_suffix(".json").write_text(json.dumps(content))
+        datasets.of_plugins.cache_clear()
+    if borrowed:
+        pages = datasets.of_task("mtc/webkb4")
+        monkeypatch.setattr(own, "FILES", datasets.module("mtc/webkb4").FILES)
+        terms = terms | {*pages.terms}
+        assert pages.terms
+    task = tasks.Task.parse("own/small")
+    assert {*tasks.terms_of(task)} == terms
+    for term in TERMS:
+        why = tasks.left_out(task, replace(home, without_terms=(term,)))
+        assert bool(why) == (term in terms)
 
 
 def test_wrong_facts_of_our_own_dataset_are_no_mistake_of_the_user(home, monkeypatch):

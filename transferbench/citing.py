@@ -12,12 +12,12 @@ from pathlib import Path
 
 from transferbench import __version__, datasets, experiments, models, tasks
 from transferbench.data import fetch
-from transferbench.datasets import dataset_of
 from transferbench.errors import UserError, unknown
 from transferbench.evidence.explain import describe_cell
 from transferbench.evidence.frame import Cell
 from transferbench.evidence.page import latex_text
 from transferbench.experiments.experiment import Experiment
+from transferbench.fingerprint import summary
 
 REFERENCES = Path(__file__).with_name("references.bib")
 #: An entry of REFERENCES, whose keywords are not printed.
@@ -39,9 +39,9 @@ def bibtex(name: str, results: Path) -> str:
     if name in models.registry() or not name:
         return _bibtex_entries([name], [])
     if name in datasets.modules():
-        return _bibtex_entries([], datasets.modules()[name].FILES.values())
+        return _bibtex_entries([], map(tasks.Task.parse, datasets.modules()[name].TASKS))
     with suppress(UserError):
-        return _bibtex_entries([], tasks.original_files(tasks.Task.parse(name)).values())
+        return _bibtex_entries([], [tasks.Task.parse(name)])
     registries = (experiments.papers(), models.registry(), datasets.modules(), datasets.tasks())
     every_name = available.union(*registries)
     raise unknown("name", name, every_name, "See `transferbench list`.")
@@ -64,24 +64,29 @@ def bibtex_of_number(experiment: Experiment, cell: Cell) -> str:
         "note": latex_text(f"Number {facts['number']}; its last part is the digest of its runs"),
     }
     key = hashlib.sha256(facts["number"].encode()).hexdigest()[:12]
-    original = {run.task: None for run in (record.run for record in cell.records)}
-    files = [file for task in original for file in tasks.original_files(task).values()]
-    others = _bibtex_entries([experiment.spec.paper.title], files)
+    others = _bibtex_entries(
+        [experiment.spec.paper.title], (record.run.task for record in cell.records)
+    )
     return "\n".join([_entry(f"transferbench-{key}", fields), others])
 
 
 def bibtex_of(cited: Sequence[Experiment]) -> str:
     """Return the entries of the papers and data of experiments, and of transferbench."""
-    planned = {run.run.task: None for experiment in cited for run in experiment.runs(1)}
-    files = [file for task in planned for file in tasks.original_files(task).values()]
-    return _bibtex_entries([experiment.spec.paper.title for experiment in cited], files)
+    planned = (run.run.task for experiment in cited for run in experiment.runs(1))
+    return _bibtex_entries([experiment.spec.paper.title for experiment in cited], planned)
 
 
-def _bibtex_entries(names: Iterable[str], files: Iterable[fetch.File]) -> str:
-    """Return the entries of papers and of data, and of transferbench."""
+def _bibtex_entries(names: Iterable[str], cited_tasks: Iterable[tasks.Task]) -> str:
+    """Return the entries of papers and of the data of tasks, and of transferbench."""
     data: dict[str, list[fetch.File]] = {}
-    for file in files:
-        data.setdefault(dataset_of(file.name), []).append(file)
+    for task in dict.fromkeys(cited_tasks):
+        dataset, files = datasets.of_task(task.base), tasks.original_files(task).values()
+        if not files and dataset.content.get("licence"):  # its documents are in its package
+            data.setdefault(dataset.name, [])
+        for file in files:
+            owner = datasets.owner(file.name)
+            name = owner.name if owner else file.name.partition("/")[0]
+            data.setdefault(name, []).append(file)
     cited = {*names, *data, "transferbench"}
     *papers, suite = [
         f"{entry['text']}}}\n"
@@ -93,15 +98,16 @@ def _bibtex_entries(names: Iterable[str], files: Iterable[fetch.File]) -> str:
 
 
 def _data_entry(dataset: str, files: list[fetch.File]) -> str:
-    """Return the entry of a dataset's original files, with their addresses and licences."""
-    module = datasets.modules().get(dataset)
-    title = ((module and module.__doc__) or dataset).partition("\n")[0].partition(":")[0]
+    """Return the entry of a dataset, with the addresses and licences of its files."""
+    known = next((one for one in datasets.every() if one.name == dataset), None)
+    title = ((known and summary(known.path)) or dataset).partition(":")[0]
+    licences = [file.licence for file in files] or [known.content["licence"] if known else ""]
     origins = [file.origins[0].label for file in files if file.origins]
     addresses = dict.fromkeys(REPOSITORY.sub(r"https://github.com/\1/tree/\2", o) for o in origins)
     fields = {
         "key": f"data-{dataset}",  # BibTeX sorts by it, for want of an author
         "title": f"{{{_tex(title.rstrip('.'))}}}",
-        "note": _tex(" ".join(dict.fromkeys(file.licence for file in files))),
+        "note": _tex(" ".join(dict.fromkeys(licences))),
         "howpublished": ", ".join(f"\\url{{{a}}}" if "://" in a else _tex(a) for a in addresses),
     }
     return _entry(f"data-{dataset}", fields)

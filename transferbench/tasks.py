@@ -30,6 +30,7 @@ from transferbench.data.subsample import subsample
 from transferbench.errors import Unavailable, UserError, unknown
 from transferbench.files import user_path, writing
 from transferbench.fingerprint import fingerprint, untraced
+from transferbench.messages import reason
 from transferbench.parameters import CountOrZero, Params
 from transferbench.problem import Problem, Truth
 from transferbench.settings import Settings
@@ -180,15 +181,19 @@ def ensure_built(task: Task, settings: Settings) -> BuiltTask:
     users = bool(users_path(task, settings))
     try:
         problem, truth = (_subsample if task.subsample_options else _build)(task, settings)
-    except UserError:
+        facts = Facts.from_problem(problem, truth, user_file_digests(task, settings))
+    except (UserError, MemoryError):
         raise
-    except ValueError as error:
-        if task.has_default_options and not users:
+    except Exception as error:
+        if isinstance(error, ValueError) and (users or not task.has_default_options):
+            from_files = users and not task.subsample_options
+            remedy = "correct your files" if from_files else "try other options"
+            raise UserError(f"{task.built}: {error}; {remedy}.") from error
+        dataset = datasets.of_task(task.base)
+        if not dataset.is_plugin:
             raise
-        from_files = users and not task.subsample_options
-        remedy = "correct your files" if from_files else "try other options"
-        raise UserError(f"{task.built}: {error}; {remedy}.") from error
-    facts = Facts.from_problem(problem, truth, user_file_digests(task, settings))
+        what = f"dataset {dataset.name} cannot build {task.built}: {reason(error)}"
+        raise UserError(f"{what}; correct its module or its files.") from error
     if task.has_default_options:
         _check_facts(task, facts)
     with writing(path, follow=False) as temporary:
@@ -200,16 +205,22 @@ def ensure_built(task: Task, settings: Settings) -> BuiltTask:
 def _check_facts(task: Task, facts: Facts) -> None:
     """Check the facts that a dataset states; those of a plug-in are its author's to correct."""
     dataset, expected = datasets.of_task(task.base), datasets.facts(task.base)
-    for name in expected:
+    mistakes: list[str] = []
+    for name, value in expected.items():
         if name not in Facts.__dataclass_fields__:
             raise unknown(f"fact of {task.base}:", name, Facts.__dataclass_fields__)
-    try:
-        facts.check(task.base, expected)
-    except ValueError as error:
-        if dataset.module.startswith(datasets.PACKAGE):
-            raise
-        file = dataset.path.with_suffix(".json")
-        raise UserError(f"{error}; correct the facts in {file}, or the module.") from error
+        try:
+            facts.check(task.base, {name: value})
+        except ValueError as error:
+            if not dataset.is_plugin:
+                raise
+            mistakes.append(str(error).removeprefix(f"{task.base} was not built as expected: "))
+    if mistakes:
+        line = json.dumps({task.base: facts.to_json()}, ensure_ascii=False)[1:-1]
+        raise UserError(
+            f"{task.base} was not built as expected: {'; '.join(mistakes)}; correct "
+            f"{dataset.path}, or its facts. This build has {line}"
+        )
 
 
 #: Files of tasks that this process built.
@@ -287,8 +298,14 @@ def absent(needed: Iterable[Task], settings: Settings) -> list[Absent]:
 
 def left_out(task: Task, settings: Settings) -> str:
     """Return why the settings leave out the data of a task, "" if they do not."""
-    terms = [term for term in datasets.of_task(task.base).terms if term in settings.without_terms]
+    terms = settings.without_terms and sorted({*settings.without_terms} & {*terms_of(task)})
     return f"data under {' and '.join(map(repr, terms))} are left out" if terms else ""
+
+
+def terms_of(task: Task) -> tuple[str, ...]:
+    """Return the terms of a task's dataset, and of each that declares an original of the task."""
+    owners = datasets.of_task(task.base), *map(datasets.owner, original_files(task))
+    return tuple(dict.fromkeys(term for owner in owners if owner for term in owner.terms))
 
 
 def users_files_key(task: Task, settings: Settings | None = None) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from sphinx.util.docutils import SphinxDirective
 from transferbench import datasets, models, parameters
 from transferbench.evidence import report
 from transferbench.experiments.schema import Schema
+from transferbench.terms import TERMS
 
 RESULTS = Path(__file__).parent.parent.parent / "results"
 #: Files that pages link, which a clone has → the pages that the site makes of them.
@@ -37,18 +38,32 @@ LINKS = {
 }
 PAGE = "# {}\n\n```{{eval-rst}}\n.. automodule:: {}\n\n.. autofunction:: {}\n```\n"
 TABLE = "\n## Tasks and files\n\n| name | content |\n|---|---|\n"
+TERMS_TABLE = (
+    "\n\n## Terms\n\nWhat the licences say, in words of "
+    "[this list](../../tutorials/add-a-dataset.md#licence-and-terms):\n\n"
+    "| term | meaning |\n|---|---|\n"
+)
 
 
 def pages() -> Iterator[tuple[str, str]]:
     """Yield the path and the text of the page of each model and dataset."""
     for name, model in models.registry().items():
         yield f"models/{name}.md", model_pages.page(model)
-    for name, module in datasets.modules().items():
+    modules = datasets.modules()
+    for dataset in datasets.every():
+        name, module = dataset.name, modules[dataset.name]
         rows = [(f"`{task}`", text) for task, text in module.TASKS.items()]
         rows += [(f"`{f.name}`", f"file, {f.licence}") for f in module.FILES.values()]
         text = PAGE.format(name, module.__name__, f"{module.__name__}.build") + TABLE
-        yield f"datasets/{name}.md", text + "\n".join(f"| {one} | {two} |" for one, two in rows)
+        text += markdown_table(rows)
+        terms = [(f"`{term}`", TERMS[term]) for term in dataset.terms]
+        yield f"datasets/{name}.md", text + (TERMS_TABLE + markdown_table(terms) if terms else "")
     yield "../_static/experiment.schema.json", json.dumps(Schema.model_json_schema(), indent=1)
+
+
+def markdown_table(rows: Iterable[Iterable[str]]) -> str:
+    """Return the lines of a table in Markdown."""
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def write_pages(app: Any) -> None:
@@ -109,9 +124,8 @@ class Cells(SphinxDirective):
         rows, columns = (line.split("; ") for line in self.content)
         chosen = [["row", *columns], ["---", *["---:"] * len(columns)]]
         chosen += [[row, *(cells[row, column] for column in columns)] for row in rows]
-        lines = [f"| {' | '.join(line)} |" for line in chosen]
         caption = f"*Rows of [{name}]({up}results/{name}/table.md): {title}*"
-        return self.parse_text_to_nodes("\n".join([caption, "", *lines]))
+        return self.parse_text_to_nodes(f"{caption}\n\n{markdown_table(chosen)}")
 
 
 class Topics(SphinxDirective):
@@ -124,7 +138,7 @@ class Topics(SphinxDirective):
         for _, (name, count, *others) in table.iterrows():
             link = f"[{name}](../reference/models/{name}.md)"
             lines.append([link, f"{count:.0f}", *(f"{value:.2f}" for value in others)])
-        return self.parse_text_to_nodes("\n".join(f"| {' | '.join(line)} |" for line in lines))
+        return self.parse_text_to_nodes(markdown_table(lines))
 
 
 def add_links(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:

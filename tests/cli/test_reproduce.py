@@ -524,7 +524,8 @@ def test_data_are_left_out_by_their_terms(call, home, write):
     code, out, err = call(*words, "--dry-run")
     assert code == 0, err
     assert "2 runs to do, 0 reused, 2 unavailable" in out
-    assert "  2 runs: data under 'unknown' are left out\n" in out
+    assert "left out:\n  2 runs: data under 'unknown' are left out\n" in out
+    assert "the last time" not in out
     code, out, err = call(*words)
     assert code == 0, err
     assert "mixed: 2 of 4 runs finished, 2 unavailable" in out
@@ -532,8 +533,35 @@ def test_data_are_left_out_by_their_terms(call, home, write):
     assert reasons == {SMALL: "", "mtc/webkb4": "data under 'unknown' are left out"}
     assert "unavailable" in (home.results / "mixed" / "table.md").read_text()
     falsify(home.results, "mixed", status="done", reason="")  # as if made elsewhere
-    code, out, err = call(*words)
-    assert "mixed: 4 of 4 runs finished (4 kept from earlier)" in out
-    assert "data under 'unknown' are left out; earlier results are kept" in err
+    for more, verb in ((), "compared with their data"), (("--rerun", "all"), "performed"):
+        code, out, err = call(*words, *more)
+        assert code == 0, err
+        assert "mixed: 2 of 4 runs finished, 2 without data (earlier results are shown)" in out
+        assert "data under 'unknown' are left out; earlier results are kept" in err
+        last = (
+            f"mixed: 2 runs could not be {verb}, as data under 'unknown' are left out. The numbers"
+        )
+        assert err.splitlines()[-1] == f"{last} shown for them are of earlier results."
+
+
+def test_terms_of_the_option_are_added_to_those_of_the_environment(call, write, monkeypatch):
+    monkeypatch.setenv("TRANSFERBENCH_WITHOUT_TERMS", "unknown")
+    path = write("pages", task="mtc/webkb4")
+    out = call("reproduce", path, "--without-terms", "third-party-copyright", "--dry-run")[1]
+    assert "2 runs: data under 'third-party-copyright' and 'unknown' are left out" in out
+    assert (
+        "'unknown' are left out"
+        in call("reproduce", path, "--without-terms", "agreement", "--dry-run")[1]
+    )
+
+
+def test_a_dry_run_names_runs_that_are_counted_for_another_experiment(call, home, write):
+    out = call("reproduce", write("one"), write("three"), "--dry-run")[1]
+    lines = [line for line in out.splitlines() if line.startswith(("one", "three"))]
+    assert sorted(line.endswith("2 runs counted for another") for line in lines) == [False, True]
+
+
+def test_an_unknown_term_is_one_line(call, write):
+    path = write("mixed")
     code, out, err = call("reproduce", path, "--without-terms", "unknwon")
     assert (code, out, err.count("\n"), "Did you mean 'unknown'?" in err) == (2, "", 1, True)

@@ -33,7 +33,34 @@ def test_a_file_has_the_licence_and_each_field(tmp_path):
     ("content", "message"),
     [
         ('{"tasks": {},}', "not valid JSON"),
-        (GOOD | {"term": []}, "unknown key of {}: 'term'. Did you mean 'terms'?"),
+        ("[1]", "{}: the file: expected an object {{...}}, got [1]."),
+        ("[" * 100_000, "not valid JSON"),
+        ('{"tasks": {"a/b": "c", "a/b": "d"}}', "'a/b' is there twice"),
+        (GOOD | {"term": []}, "{}: unknown key 'term'. Did you mean 'terms'?"),
+        (GOOD | {"terms": [1]}, "{}: terms: item 1: expected a text, got 1."),
+        (GOOD | {"tasks": {"a/b": ["c"]}}, "{}: tasks: a/b: expected a text, got ['c']."),
+        (GOOD | {"facts": {"a/b": 3}}, "{}: facts: a/b: expected an object {{...}}, got 3."),
+        (
+            GOOD | {"files": {"d/f": FILE | {"size": "3"}}},
+            "size: expected a whole number, got '3'.",
+        ),
+        (GOOD | {"files": {"d/f": FILE | {"size": True}}}, "expected a whole number, got True."),
+        (
+            GOOD | {"files": {"d/f": FILE | {"origins": "https://a"}}},
+            "{}: files: d/f: origins: expected a list [...], got 'https://a'.",
+        ),
+        (
+            GOOD | {"files": {"d/f": FILE | {"origins": [{"url": 1, "pattern": "x"}]}}},
+            "{}: files: d/f: origins: item 1: url: expected a text, got 1.",
+        ),
+        (
+            GOOD | {"files": {"d/f": FILE | {"origins": [{"url": "https://a"}]}}},
+            "{}: d/f: TypeError",
+        ),
+        (
+            GOOD | {"licence": 1, "terms": {}},
+            "text, got 1. terms: expected a list [...], got {{}}.",
+        ),
         (GOOD | {"terms": "unknown"}, "{}: terms: expected a list [...], got 'unknown'."),
         (GOOD | {"terms": ["reserch-only"]}, "'reserch-only'. Did you mean 'research-only'?"),
         ({"files": {"d/f": FILE}}, "{}: files without a licence; state it in one line"),
@@ -41,7 +68,7 @@ def test_a_file_has_the_licence_and_each_field(tmp_path):
             GOOD | {"files": {"d/f": {"size": 3, "origins": []}}},
             "argument: 'digest'; expected size",
         ),
-        (GOOD | {"files": {"d/f": FILE | {"sha1": "0"}}}, "argument 'sha1'; expected size, digest"),
+        (GOOD | {"files": {"d/f": FILE | {"sha1": "0"}}}, "{}: unknown key of files: d/f 'sha1'."),
     ],
 )
 def test_a_mistake_is_one_line(tmp_path, content, message):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 
 import pytest
 import yaml
@@ -45,7 +46,11 @@ def test_descriptions_are_read_from_a_numpydoc_section():
 def test_every_model_and_dataset_has_a_page(generate):
     pages = dict(generate.pages())
     assert {f"models/{name}.md" for name in models.registry()} <= pages.keys()
-    assert {f"datasets/{name}.md" for name in datasets.modules()} <= pages.keys()
+    for dataset in datasets.every():
+        page = pages[f"datasets/{dataset.name}.md"]
+        assert re.findall(r"(?m)^\| `([a-z-]+)` \|", page)[-len(dataset.terms) :] == [
+            *dataset.terms
+        ]
 
 
 def test_a_docstring_becomes_restructured_text(generate):

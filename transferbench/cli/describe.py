@@ -118,13 +118,12 @@ def _task(name: str, settings: Settings) -> list[str]:
 
 def _rights(task: str, files: Iterable[File]) -> list[str]:
     """Return the licences of a task's files and the terms of its data, each in a line."""
-    from transferbench import datasets
+    from transferbench import datasets, tasks
     from transferbench.terms import TERMS
 
-    dataset = datasets.of_task(task)
-    licences = [*(file.licence for file in files), dataset.content.get("licence")]
+    licences = [*(file.licence for file in files), datasets.of_task(task).content.get("licence")]
     lines = [f"Licence: {licence}" for licence in dict.fromkeys(filter(None, licences))]
-    terms = [f"{term}: {TERMS[term]}" for term in dataset.terms]
+    terms = [f"{term}: {TERMS[term]}" for term in tasks.terms_of(tasks.Task.parse(task))]
     return [*([""] * bool(lines)), *lines, *(_section("Terms", terms) if terms else [])]
 
 

@@ -67,8 +67,8 @@ def command(
     facts.pop("verdict", None)  # the first sentence has it
     echo_named(facts)
     task = cell.records[0].run.task
-    built = task.built_path(settings).is_file()
-    digest = tasks.ensure_built(task, settings).facts.key if built else ""
+    is_read = task.built_path(settings).is_file() and not tasks.left_out(task, settings)
+    digest = tasks.ensure_built(task, settings).facts.key if is_read else ""
     echo("\nSince then:")
     changed = explain.since(cell, digest)
     echo_named({name: text or "unchanged" for name, text in changed.items()})

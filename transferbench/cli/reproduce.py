@@ -32,6 +32,11 @@ REMEDY = (
     "Name a mirror in TRANSFERBENCH_MIRROR, or `transferbench fetch` them elsewhere and copy the "
     "data folder."
 )
+#: What a dry run says above the reasons of runs whose data are left out, and of others.
+HEADS = {
+    True: "left out:",
+    False: "unavailable the last time; tried again, but not counted as to run:",
+}
 #: Largest number of chosen cells that are shown at the end.
 MAX_CELLS = 8
 
@@ -71,8 +76,8 @@ def shard(text: str) -> Shard:
 )  # fmt: skip
 @click.option(
     "--without-terms", metavar="TERM", multiple=True,
-    help="Leave out data under this term, such as research-only; repeatable. `transferbench list "
-    "datasets` shows the terms.",
+    help="Leave out data under this term, such as research-only, too; repeatable. `transferbench "
+    "list datasets` shows the terms.",
 )  # fmt: skip
 @execution_options
 @click.pass_obj
@@ -105,7 +110,7 @@ def command(
     from transferbench.evidence.pages import write_pages
     from transferbench.experiments.batch import Batch
 
-    settings = settings.replace(without_terms=without_terms or None)
+    settings = settings.replace(without_terms=(*settings.without_terms, *without_terms))
     if names and everything:
         raise UserError("experiments and --all were both given; give one of them.")
     if not names and not everything:
@@ -230,6 +235,8 @@ def _show(batch: Batch, execution: Execution) -> None:
         minutes = one.minutes if one.to_do or not one.needs_data else ""
         lost = [f"data needed for {counted(one.needs_data, 'run')}"] * bool(one.needs_data)
         lost += [f"{one.unavailable} unavailable"] * bool(one.unavailable)
+        shared = sum(batch.first_of[run] is not pending for run in pending.runs)
+        lost += [f"{counted(shared, 'run')} counted for another"] * bool(shared)
         row = [pending.label, f"{one.finished}", f"{one.to_do}", minutes, ", ".join(lost)]
         lines.append(row)
     echo_table(lines)
@@ -252,9 +259,11 @@ def _show(batch: Batch, execution: Execution) -> None:
         echo(f"`transferbench fetch TASK`, such as {ready[0]}, downloads the files of a task now.")
     if lacking := sorted(filter(None, (o.what for o in obstacles if o.needs_data))):
         echo(f"data needed: {', '.join(lacking)}. `transferbench describe NAME` says which files.")
-    if whys := [(o.what, n) for o, n in obstacles.most_common() if not o.needs_data]:
-        echo("left out, or unavailable the last time and tried again; not counted as to run:")
-        for why, count in whys:
-            echo(f"  {counted(count, 'run')}: {why}")
+    others = [(one, count) for one, count in obstacles.most_common() if not one.needs_data]
+    for is_left_out, head in HEADS.items():
+        if whys := [(one.what, n) for one, n in others if one.is_left_out == is_left_out]:
+            echo(head)
+            for why, count in whys:
+                echo(f"  {counted(count, 'run')}: {why}")
     if execution.rerun == "outdated" and reasons.keys() & OUTDATED:
         echo("--rerun missing keeps results of other code and data.")

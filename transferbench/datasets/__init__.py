@@ -13,8 +13,8 @@ A dataset module has
     doubts(problem, model, params, fit) → doubts       optional: reasons to doubt a result on it
 
 Every module in this folder is a dataset. Other modules add datasets by entry points in the group
-`transferbench.datasets`. A module without a JSON file is imported to list its tasks, and the terms
-of its files are unknown.
+`transferbench.datasets`. A module without a JSON file is imported to list its tasks, and its terms
+are unknown.
 """
 
 import importlib
@@ -51,7 +51,12 @@ class Dataset(NamedTuple):
     @property
     def terms(self) -> tuple[str, ...]:
         """What its licences forbid, demand or leave open, see `terms.TERMS`."""
-        return tuple(self.content.get("terms", ["unknown"] if self.content.get("files") else []))
+        return tuple(self.content.get("terms", ["unknown"]))
+
+    @property
+    def is_plugin(self) -> bool:
+        """True if it is of another package."""
+        return not self.module.startswith(PACKAGE)
 
 
 @cache
@@ -84,7 +89,11 @@ def of_plugins() -> tuple[Dataset, ...]:
 def _dataset(name: str, module: str, file: Path) -> Dataset:
     """Return a dataset; import its module only if there is no JSON file beside it."""
     if file.with_suffix(".json").is_file():
-        return Dataset(name, module, file, declared.read(f"{file}"))
+        content = declared.read(f"{file}")
+        if not content.get("tasks"):
+            path = file.with_suffix(".json")
+            raise UserError(f'{path}: no tasks; name each with one line, "tasks": {{NAME: LINE}}.')
+        return Dataset(name, module, file, content)
     imported = _imported(module)
     facts = getattr(imported, "FACTS", {})
     content = {"files": imported.FILES, "tasks": imported.TASKS, "facts": facts}
@@ -163,7 +172,6 @@ def facts(task: str) -> dict[str, Any]:
     return dict(of_task(task).content.get("facts", {}).get(task, {}))
 
 
-def dataset_of(file: str) -> str:
-    """Return the dataset of this folder that declares a file, or else the file's first folder."""
-    names = (d.name for d in of_package() if file in d.content.get("files", {}))
-    return next(names, file.partition("/")[0])
+def owner(file: str) -> Dataset | None:
+    """Return the dataset that declares an original file, ours first; None if none does."""
+    return next((one for one in every() if file in one.content.get("files", {})), None)

@@ -65,6 +65,8 @@ class Obstacle(NamedTuple):
     #: The task whose files are needed, "" if `Batch.absent` has them; or why the run had no result
     #: the last time.
     what: str
+    #: True if the settings leave its data out.
+    is_left_out: bool = False
 
 
 class Estimate(NamedTuple):
@@ -347,7 +349,7 @@ class Batch:
     def _obstacle(self, run: Run) -> Obstacle | None:
         """Return what will keep a run from a result, as far as it is known before it is tried."""
         if why := tasks.left_out(run.task, self.settings):
-            return Obstacle(False, why)
+            return Obstacle(False, why, True)
         if run.task.built in self._lost_tasks:
             return Obstacle(True, "")
         record = self.store.get(run, self.file_of(run))
@@ -428,8 +430,10 @@ class Batch:
             if not unwritten and any(c.also or c.read_with for c in claims):
                 write(pending)
         failed = {record.status for record in records} - {"done", "unavailable"}
-        due = (self.estimates[run].reason for one in self.pending for run in one.without_data)
-        return 1 if failed or lost or any(due) else 0
+        without_data = (run for one in self.pending for run in one.without_data)
+        wanted = (run for run in without_data if not tasks.left_out(run.task, self.settings))
+        is_due = any(self.estimates[run].reason for run in wanted)
+        return 1 if failed or lost or is_due else 0
 
     def without_data(self) -> Iterator[str]:
         """Yield a sentence for each experiment that shows earlier results, as data are missing."""
@@ -441,10 +445,14 @@ class Batch:
             ]
             parts = [f"{counted(n, 'run')} could not be {verb}" for n, verb in counts if n]
             if parts:
-                lacking = ", ".join(sorted({run.task.base for run in pending.without_data}))
+                runs = pending.without_data
+                whys = {run.task.base: tasks.left_out(run.task, self.settings) for run in runs}
+                lacking = ", ".join(sorted(name for name, why in whys.items() if not why))
+                reasons = [f"originals of {lacking} could not be obtained"] * bool(lacking)
+                reasons += sorted({*filter(None, whys.values())})
                 yield (
-                    f"{pending.label}: {', '.join(parts)}, as originals of {lacking} could not be "
-                    "obtained. The numbers shown for them are of earlier results."
+                    f"{pending.label}: {', '.join(parts)}, as {', '.join(reasons)}. The numbers "
+                    "shown for them are of earlier results."
                 )
 
     def _add_others(self, add: Callable[[Run, Record, bool], None], say: PrintLine) -> list[Record]:
