@@ -16,16 +16,20 @@ from statistics import fmean
 from typing import Literal
 
 from transferbench import datasets, experiments, models, parameters
-from transferbench.errors import MAX_LISTED, UserError, closest, unknown
+from transferbench.errors import MAX_LISTED, UserError, brief, closest
 from transferbench.evidence.audit import Finding
 from transferbench.evidence.frame import Cell, table_columns
 from transferbench.evidence.page import anchor
-from transferbench.evidence.verdict import DIFFERENT, LOOKS
+from transferbench.evidence.verdict import DIFFERENT, LOOKS, Look
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import Schema
 from transferbench.messages import counted
 from transferbench.runs import worker
 from transferbench.runs.record import Run
+
+#: Name of a cell of which no run was tried, among those of the verdicts.
+NOT_RUN = "not run"
+OUTCOMES = LOOKS | {NOT_RUN: Look("–", "–", "not run here")}
 
 
 def chosen(
@@ -85,7 +89,7 @@ def _label_of_any(
         return "row", _label("row", name, by_task, rows)
     with suppress(UserError):
         return "column", _label("column", name, by_model, columns)
-    raise unknown("row or column", name, rows | columns)
+    raise _unknown("row or column", name, rows | columns, {**by_task, **by_model})
 
 
 def _label(what: str, name: str, others: Mapping[str, str], labels: Set[str]) -> str:
@@ -98,8 +102,17 @@ def _label(what: str, name: str, others: Mapping[str, str], labels: Set[str]) ->
     known |= {plain(label): label for label in labels}
     label = name if name in labels else known.get(plain(name))
     if label is None:
-        raise unknown(what, name, labels if closest(name, labels) else others)
+        raise _unknown(what, name, labels, others)
     return label
+
+
+def _unknown(what: str, name: str, labels: Set[str], others: Iterable[str]) -> UserError:
+    """Return the error for an unknown label, with those that the file has."""
+    close = closest(name, {*labels, *others})
+    hint = f" Did you mean {close!r}?" if close else ""
+    known = ", ".join(map(shlex.quote, sorted(labels)[:MAX_LISTED]))
+    more = ", …" if len(labels) > MAX_LISTED else ""
+    return UserError(f"unknown {what} {brief(name)}.{hint} Expected one of {known}{more}.")
 
 
 def why(
@@ -177,11 +190,11 @@ def _digits(finding: Finding, row: str) -> str:
 
 def _agreement(named: Iterable[tuple[str, Cell]]) -> str:
     """Return which cells have each verdict."""
-    by_verdict: dict[str, list[str]] = {verdict: [] for verdict in LOOKS}
+    by_verdict: dict[str, list[str]] = {verdict: [] for verdict in OUTCOMES}
     for name, cell in named:
-        by_verdict.get(cell.verdict, []).append(name)
+        by_verdict.get(_outcome(cell), []).append(name)
     parts = (
-        f"{LOOKS[name].sign} {LOOKS[name].words}: {', '.join(names)}"
+        f"{OUTCOMES[name].sign} {OUTCOMES[name].words}: {', '.join(names)}"
         for name, names in by_verdict.items()
         if names
     )
@@ -372,8 +385,8 @@ def listed(experiment: Experiment, cells: Sequence[Cell], name: str) -> list[Cel
 def listed_sentence(cells: Sequence[Cell], *, named: bool) -> str:
     """Return how many of the listed numbers have each verdict."""
     # `named`: True for the cells of one row or column, which include second readings.
-    counts = Counter[str](cell.verdict for cell in cells)
-    parts = [f"{counts[name]} {LOOKS[name].words}" for name in LOOKS if counts[name]]
+    counts = Counter(map(_outcome, cells))
+    parts = [f"{counts[name]} {OUTCOMES[name].words}" for name in OUTCOMES if counts[name]]
     readings = (
         "Second readings are listed, too."
         if named
@@ -387,11 +400,18 @@ def digits_of(experiment: Experiment) -> int:
     return 2 if experiment.spec.unit == "percent" else 4
 
 
+def _outcome(cell: Cell) -> str:
+    """Return the name of the verdict, or that no run of the cell was tried; "" without either."""
+    is_missing = all(record.status == "missing" for record in cell.records)
+    return NOT_RUN if cell.verdict == "unavailable" and is_missing else cell.verdict
+
+
 def difference_row(experiment: Experiment, cell: Cell, *, named: bool = False) -> list[str]:
     """Return a line of a cell: where it is, ours, printed, their difference and the verdict."""
     text = experiment.spec.value_unit.text
     std = "" if math.isnan(cell.std) else f" ± {text(cell.std)}"
-    words = f"{LOOKS[cell.verdict].sign} {cell.verdict}" if cell.verdict else ""
+    name = _outcome(cell)
+    words = f"{OUTCOMES[name].sign} {name}" if name else ""
     return [
         *([experiment.name] if named else []),
         shlex.quote(cell.row),
@@ -413,6 +433,8 @@ def first_sentences(
     """Return in a few sentences how a number compares with the published one, and why."""
     spec = experiment.spec
     if cell.reason:
+        if _outcome(cell) == NOT_RUN:
+            return "It was not run here."
         what = "verdict" if cell.runs else "number of ours"
         return f"There is no {what} ({cell.reason.rstrip('.')})."
     if math.isnan(cell.published):

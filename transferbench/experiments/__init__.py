@@ -186,4 +186,4 @@ def read(text: str, path: Path, name: str = "") -> Experiment:
         raise lines.error((), "expected a mapping with title, paper, rows, columns, …")
     with lines.at("extends"):
         data = extended(data)
-    return Experiment(name or path.stem, validate(data, lines), text, path)
+    return Experiment(name or path.stem, validate(data, lines, is_new=not name), text, path)

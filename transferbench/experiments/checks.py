@@ -6,16 +6,19 @@ its mistake would hide those of all other parts, since pydantic then skips the c
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import BaseModel
 
 from transferbench import datasets, experiments, models, parameters, strict_yaml, tasks
 from transferbench.errors import UserError, brief, unknown
+from transferbench.fingerprint import parse
 from transferbench.measures import COSTS, MEASURES, SCORES
 
 if TYPE_CHECKING:
@@ -34,17 +37,21 @@ class Names:
     what: str
 
 
-def mistakes(spec: Schema) -> Iterator[Mistake]:
+def mistakes(spec: Schema, *, is_new: bool) -> Iterator[Mistake]:
     """Yield the mistakes in a file whose keys have the right types."""
+    # `is_new`: Also read the Python files of models. The copy in a folder of results is shown
+    # without them.
     families = set()
-    for column in spec.columns.values():
-        with suppress(UserError):  # reported by _runs
+    for label, column in spec.columns.items():
+        if bool(column.grid) != bool(column.choose):
+            yield ("columns", label, "grid"), "expected grid and choose together."
+        with suppress(UserError):  # reported by `runs`
             families.add(models.get(column.model).family)
     if len(families) > 1:
         yield ("columns",), f"models of several families: {', '.join(sorted(families))}"
     measures = [*COSTS, *(each.name for name in families or MEASURES for each in MEASURES[name])]
     yield from _names(spec, _known(spec, measures))
-    yield from _runs(spec, ["all"] if families <= {"multilabel"} else [])
+    yield from runs(spec, ["all"] if families <= {"multilabel"} else [], is_new=is_new)
     if spec.figure:
         yield from _figure(spec, spec.figure)
     yield from _labels(spec)
@@ -111,7 +118,7 @@ def _refusals(found: list[Mistake], *keys: int | str) -> Iterator[None]:
         found.append((keys, str(error)))
 
 
-def _runs(spec: Schema, more_domains: list[str]) -> list[Mistake]:
+def runs(spec: Schema, more_domains: list[str], *, is_new: bool) -> list[Mistake]:
     """Return what is wrong in the tasks of the rows, and in the columns."""
     found: list[Mistake] = []
     for label, row in spec.rows.items():
@@ -128,7 +135,7 @@ def _runs(spec: Schema, more_domains: list[str]) -> list[Mistake]:
                 expected = "expected a task with one source and one target for by_labels"
                 raise UserError(f"{task.base} has {number} domains; {expected}.")
     for label, column in spec.columns.items():
-        found += _column(spec, column, label)
+        found += _column(spec, column, label, is_new)
     if spec.repeats_over == "splits" and not found:
         with _refusals(found, "repeats_over"):
             for row, column in product(spec.rows.values(), spec.columns.values()):
@@ -136,7 +143,7 @@ def _runs(spec: Schema, more_domains: list[str]) -> list[Mistake]:
     return found
 
 
-def _column(spec: Schema, column: Column, label: str) -> list[Mistake]:
+def _column(spec: Schema, column: Column, label: str, is_new: bool) -> list[Mistake]:
     """Return what is wrong in the task, the options, the model and its parameters of a column."""
     keys, found = ("columns", label), list[Mistake]()
     with _refusals(found, *keys, "task"):
@@ -150,10 +157,6 @@ def _column(spec: Schema, column: Column, label: str) -> list[Mistake]:
         if not label.endswith(end):
             message = f"expected METHOD{end} as the name of this column, for by_labels."
             found.append((keys, message))
-    if bool(column.grid) != bool(column.choose):
-        found.append(((*keys, "grid"), "expected grid and choose together."))
-    if models.is_external(column.model):
-        return found
     values: list[tuple[Keys, str, object]]
     values = [((*keys, "params", name), name, value) for name, value in column.params.items()]
     for name, several in column.grid.items():
@@ -161,12 +164,43 @@ def _column(spec: Schema, column: Column, label: str) -> list[Mistake]:
     if spec.figure and spec.figure.varies(column):
         points = enumerate(spec.figure.values)
         values += [(("figure", "values", i), n, x) for i, x in points for n in spec.figure.params]
+    if models.is_external(column.model):
+        return [*found, *_file(column, values, keys)] if is_new else found
     with _refusals(found, *keys, "model"):
         fit = models.load(column.model)
         for place, name, value in values:
             with _refusals(found, *place):
                 parameters.resolve(fit, {name: value}, column.model)
     return found
+
+
+def _file(column: Column, values: list[tuple[Keys, str, object]], keys: Keys) -> Iterator[Mistake]:
+    """Yield what is wrong in a column whose model is a Python file, which is not run."""
+    path, keys = Path(column.model), (*keys, "model")
+    if path.suffix != ".py":
+        return
+    if not path.is_file():
+        where = "expected a Python file with `fit`; its path starts at the current folder"
+        yield keys, f"there is no file {brief(column.model)}; {where}."
+        return
+    try:
+        tree = parse(path.read_bytes())
+    except (SyntaxError, ValueError, OSError) as error:
+        yield keys, f"{column.model} cannot be read ({error}); expected a Python file with `fit`."
+        return
+    fits = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "fit"]
+    if not fits or fits[-1].decorator_list:  # made elsewhere, so its arguments cannot be read
+        return
+    arguments = fits[-1].args
+    seeded = "seed" in [a.arg for a in (*arguments.args, *arguments.kwonlyargs)]
+    if seeded and not column.random:
+        yield keys, f"{column.model} takes a seed; add random: true to the column."
+    elif column.random and not seeded:
+        yield keys, f"{column.model} takes no seed; leave out random: true."
+    known = {a.arg for a in arguments.kwonlyargs} - {*parameters.RESERVED}
+    for place, name, _ in values:
+        if name not in known and not arguments.kwarg:
+            yield place, str(unknown(f"parameter of {column.model}", name, known))
 
 
 def _figure(spec: Schema, figure: Figure) -> Iterator[Mistake]:

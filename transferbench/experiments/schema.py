@@ -6,7 +6,8 @@
 import math
 import reprlib
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from itertools import product
 from typing import Annotated, Any, Literal
 
@@ -174,7 +175,7 @@ class Column(StrictModel):
         Measures that choose a setting of the grid: the table shows the setting that is best on
         average over the task's domains. The second and each further measure add a column.
     random
-        For a model outside the registry: true if it takes a seed.
+        For a model outside the registry: true if it takes a seed. A file is read for this.
     kind
         What the method is in its paper: `own`, which the paper proposes; `variant`, another form
         of its own method; `rival`, a method of others; `simple`, a classic such as logistic
@@ -637,10 +638,10 @@ class Schema(StrictModel):
         return (*proposed, *(name for name in own if name not in proposed))
 
     @model_validator(mode="after")
-    def _check(self) -> "Schema":
+    def _check(self, info: ValidationInfo) -> "Schema":
         """Return the file if `checks` finds no mistake; pydantic's error has the keys of each."""
         wrong: list[InitErrorDetails] = []
-        for keys, message in checks.mistakes(self):
+        for keys, message in checks.mistakes(self, is_new=bool(info.context)):
             place = (*self.keys_of(str(keys[1])), *keys[2:]) if keys[:1] == ("rows",) else keys
             wrong.append({"type": _mistake(message), "loc": place, "input": None})
         if wrong:
@@ -700,16 +701,34 @@ class Schema(StrictModel):
         return [name for name in self.competitors if name not in combined]
 
 
-def validate(data: Any, lines: LineMap) -> Schema:
-    """Return the schema of a file's data, with the line numbers of the file."""
+def validate(data: Any, lines: LineMap, *, is_new: bool) -> Schema:
+    """Return the schema of a file's data, with the line numbers of the file; see `checks`."""
     if isinstance(data, dict) and "proposed" in data:
         message = "the key proposed is deprecated; give its columns kind: own."
         warnings.warn(str(lines.error(("proposed",), message)), FutureWarning, stacklevel=2)
     try:
-        return Schema.model_validate(data)
+        return Schema.model_validate(data, context=is_new)
     except ValidationError as error:
-        found = sorted(_mistakes(error, lines), key=lambda mistake: lines.line(mistake[0]))
+        found = [*_mistakes(error, lines)]
+        if error.errors()[0]["type"] != "mistake":  # so `checks` has not seen the file
+            wrong = {detail["loc"][:3] for detail in error.errors()}
+            found += checks.runs(_valid_parts(data, wrong), ["all"], is_new=is_new)
+    found.sort(key=lambda mistake: lines.line(mistake[0]))
     raise SeveralErrors.combine([lines.error(*mistake) for mistake in found])
+
+
+def _valid_parts(data: Any, wrong: Collection[Keys]) -> Schema:
+    """Return the rows and columns of a file that are valid without the keys that are wrong."""
+    # Without the domains of rows, whose names a variant may change.
+    valid: dict[str, Any] = {"rows": {}, "columns": {}}
+    for key, kind in (("rows", Row), ("columns", Column)):
+        parts = data.get(key)
+        for label, part in parts.items() if isinstance(parts, dict) else ():
+            left_out = {"domain", *(keys[-1] for keys in wrong if keys[:2] == (key, label))}
+            with suppress(ValidationError, AttributeError):  # no mapping
+                kept = {name: value for name, value in part.items() if name not in left_out}
+                valid[key][label] = kind.model_validate(kept)
+    return Schema.model_construct(**valid)
 
 
 def _mistakes(error: ValidationError, lines: LineMap) -> Iterator[tuple[Keys, str]]:
