@@ -108,7 +108,7 @@ def _label(what: str, name: str, others: Mapping[str, str], labels: Set[str]) ->
 
 def _unknown(what: str, name: str, labels: Set[str], others: Iterable[str]) -> UserError:
     """Return the error for an unknown label, with those that the file has."""
-    close = closest(name, {*labels, *others})
+    close = closest(name, labels) or closest(name, others)
     hint = f" Did you mean {close!r}?" if close else ""
     known = ", ".join(map(shlex.quote, sorted(labels)[:MAX_LISTED]))
     more = ", …" if len(labels) > MAX_LISTED else ""
