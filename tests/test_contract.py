@@ -20,10 +20,10 @@ FAULTS = {
     "scores": ("tuple(scores)", "tuple(S[:, :1] for S in scores)", "expected (40, 3)"),
     "better-than-guessing": (DISTANCES, f"-{DISTANCES}", "guessing has 0.33"),
     "same-seed": (SCORED, f"        distances += np.random.random()\n{SCORED}", "`seed: int`"),
-    "unchanged-input": (SCORED, f"        domain.X.data[:] = 1\n{SCORED}", "view 0 of source, vi"),
+    "unchanged-input": (SCORED, f"        domain.X.data[:] = 1\n{SCORED}", "changed view 0"),
     "order": (SCORED, f"        distances[0, 0] += 9\n{SCORED}", "differ by up to"),
     "target-labels": ("np.where(domain.seen[:, None], domain.Y, distances)", "distances", "anoth"),
-    "label-weights": ("weights = domain.label_weights", "weights = None", "equal scores"),
+    "label-weights": ("weights = domain.label_weights", "weights = None", "counts no more"),
     "more-labels": (
         "return domain.Y if",
         "return -0.4 * domain.Y if not domain.seen.all() else domain.Y if",

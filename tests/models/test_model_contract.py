@@ -23,7 +23,7 @@ from transferbench.problem import Fit, Problem
 FEW = ("degenerate", "extreme-scale", "layouts")
 #: Models without a check: with random starts by position, or with scores of clusters.
 NOT_CHECKED = {
-    **dict.fromkeys(("consensus", "himlsd", "inductive", "lssmtc"), ("order",)),
+    **dict.fromkeys(("himlsd", "inductive", "lssmtc"), ("order",)),
     "nmf": ("order", "target-labels", "label-weights", "more-labels", "negative-entries"),
 }
 
