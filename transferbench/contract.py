@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import operator
 import os
 import random
@@ -18,7 +19,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal
 
@@ -975,3 +976,24 @@ def report(result: CheckResult) -> list[str]:
             lines.append(f"         {title_of_line:9} {line}")
             title_of_line = ""
     return lines
+
+
+def main(request: str) -> None:
+    """Run checks in a process of its own, and print each start and result as a line of JSON."""
+    lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what the model prints
+
+    def send(message: object) -> None:
+        print(json.dumps(message), file=lines, flush=True)
+
+    try:
+        model, only, params = json.loads(request)
+        for result in run_checks(model, only, params, on_start=send):
+            send(asdict(result))
+        send([])
+    except UserError as error:
+        send([str(error)])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -55,3 +55,31 @@ def test_bad_input_is_one_line(call, tmp_path, monkeypatch, arguments, message):
     code, out, err = call("check", *arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
+
+
+@pytest.mark.parametrize(
+    ("fault", "got"),
+    [
+        ("__import__('os')._exit(0)", "its process ended with code 0"),
+        ("__import__('time').sleep(60)", "no result after 5 s; see --time-limit"),
+    ],
+)
+def test_a_fit_that_ends_or_keeps_its_process_is_a_failed_check(
+    call, tmp_path, monkeypatch, fault, got
+):
+    monkeypatch.chdir(tmp_path)
+    text = EXAMPLE.read_text(encoding="utf-8").replace(
+        "    return Fit(", f"    {fault}\n    return Fit(", 1
+    )
+    assert fault in text
+    Path("mine.py").write_text(text, encoding="utf-8")
+    checks = ("--only", "docstring", "--only", "scores", "--only", "layouts")
+    code, out, _ = call("check", "mine.py", *checks, "--time-limit", "5")
+    assert (code, got in out) == (1, True)
+    assert out.endswith("3 checks: 1 ok, 1 failed, 1 skipped.\n")
+
+
+def test_a_file_without_its_suffix_is_named(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("it.py").touch()
+    assert "for the file write it.py." in call("check", "it")[2]

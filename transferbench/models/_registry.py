@@ -83,6 +83,8 @@ def get(name: str) -> Model:
     if name in of_package():
         return of_package()[name]
     if name not in registry():
+        if Path(f"{name}.py").is_file():
+            raise UserError(f"unknown model {brief(name)}; for the file write {name}.py.")
         raise unknown("model", name, registry(), "See `transferbench list models`.")
     return registry()[name]
 
