@@ -90,10 +90,10 @@ def test_only_runs_of_the_new_model_are_performed(call, home, suite):
     assert (
         "W / T / L (won / tied / lost) counts the tasks on which a method is ahead of LR, " in out
     )
-    assert "† marks their seconds, which may be of another machine" in out
-    ranking, _, lost = out.partition("guess, power=2 loses most on:\n")
+    assert "†: seconds that may be of another machine" in out
+    ranking, _, lost = out.partition("Where guess, power=2 is farthest behind:\n")
     head, *lines = lost.partition("\n\n")[0].splitlines()
-    assert head.split() == ["task", "yours", "best", "of", "behind", "by"]
+    assert head.split() == ["task", "guess,", "power=2", "best", "of", "behind", "by"]
     assert sorted(line.split()[0] for line in lines) == ["one", "two"]
     behind = [float(line.split()[-1]) for line in lines]
     assert behind == sorted(behind, reverse=True)
@@ -146,13 +146,13 @@ def test_times_are_measured_once_on_each_task_in_a_folder_of_their_own(call, hom
     )
     code, out, err = call(*words)
     assert code == 0, err
-    times = home.results / "times"
+    (times,) = (home.results / "times").iterdir()
     measured = store.read(times / "suite+guess" / store.NAME).values()
     assert sorted((r.model, r.seed, r.status) for r in measured) == sorted(
         [("./guess.py", 0, "done"), ("lr", None, "done"), ("nmf", 0, "done")] * 2
     )
     assert runs.read_bytes() == before
-    lines = out.partition("Measured on this machine:\n")[2].splitlines()
+    lines = out.partition(f"Measured on this machine ({times.name}):\n")[2].splitlines()
     assert {line.split()[0] for line in lines} == {"method", "LR", "NMF", "guess"}
     seconds = [float(line.split()[-2]) for line in lines[1:]]
     assert seconds == sorted(seconds)
@@ -161,6 +161,8 @@ def test_times_are_measured_once_on_each_task_in_a_folder_of_their_own(call, hom
     assert "4 runs to do, 0 reused" in call(*words)[1]
     assert "0 runs to do, 4 reused" in call(*words, "--rerun", "missing")[1]
     assert call("--results", times, "tables", "--check")[0] == 0
+    times.rename(times.with_name("another-machine-2-cores"))
+    assert "4 runs to do, 0 reused" in call(*words, "--rerun", "missing")[1]
 
 
 def test_of_more_methods_than_rivals_only_these_are_measured(call, suite, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from transferbench import experiments
 from transferbench.cli._options import completing, experiment_names, model_names, parameter_options
 from transferbench.cli._runs import Execution, Rerun, execution_options
 from transferbench.cli._terminal import echo, echo_table
+from transferbench.runs.machine import cores
 from transferbench.settings import Settings
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from transferbench.evidence.boards import Board
     from transferbench.experiments.experiment import Experiment
 
-#: Tasks that are listed: those where the model loses most.
+#: Tasks that are listed: those where the method is farthest behind.
 LISTED = 5
 #: Models of a suite that --times measures again; all of a suite that has no more than these. The
 #: first six are on the front (★) of a board for texts, so they decide who else is. The others are
@@ -28,7 +30,7 @@ LISTED = 5
 RIVALS = (
     "lr", "svm", "tsvm", "cocc", "graph-only", "consensus", "sa", "arrls", "dtl", "mtrick", "gcmf",
 )  # fmt: skip
-#: The folder of --times in the folder of results: its runs are of one machine.
+#: The folder of --times in the folder of results; each machine has a folder of its own there.
 TIMES = "times"
 #: Keys of a suite that its experiment of --times has, too.
 SUITE_KEYS = ("paper", "metric", "unit", "limits", "board", "variants", "rows")
@@ -74,8 +76,8 @@ def command(
     by how much the first is ahead of each other one.
 
     Seconds are those of the machine that made a run. --times measures them together on this
-    machine, one run at a time. These runs are in results/times/ and do not change scores or ranks.
-    All are made again; --rerun missing keeps finished ones.
+    machine, one run at a time. These runs are in results/times/MACHINE/ and do not change scores or
+    ranks. All are made again; --rerun missing keeps finished ones of this machine.
     """
     from transferbench.cli.reproduce import reproduce_batch
     from transferbench.errors import UserError
@@ -115,14 +117,15 @@ def command(
             echo(f"Publish it: transferbench share {folder}")
             echo("Submit it to the board: docs/how-to/submit-to-the-board.md")
     if times:
-        timed = _timed(experiment, names, settings)
-        here = settings.replace(results=settings.results / TIMES)
+        machine = re.sub(r"[^\w.-]+", "-", f"{platform.node()}-{cores()}-cores")
+        here = settings.replace(results=settings.results / TIMES / machine)
+        timed = _timed(experiment, names, here)
         rerun: Rerun = "missing" if execution.rerun == "missing" else "all"
         together = replace(execution, jobs=1, rerun=rerun)
         failed = reproduce_batch(Batch([timed], here, write_pages), here, together)
         if not execution.dry_run:
             cells = read_cells(timed, here.results / timed.name)
-            echo("\nMeasured on this machine:")
+            echo(f"\nMeasured on this machine ({machine}):")
             echo_table(boards.times_table(boards.from_cells(timed, cells)).texts())
         code = max(code, failed)
     return code
@@ -165,7 +168,10 @@ def _extension(
 
     if base.name not in experiments.names():
         known = ", ".join(base.spec.columns)
-        raise UserError(f"{base.name} is an experiment of yours; name methods on it: {known}.")
+        raise UserError(
+            f"{base.name} is an experiment of yours; write METHOD as a column of its file and "
+            f"reproduce it, or name methods on it: {known}."
+        )
     title = f"{base.spec.title}: {', '.join(added)}"
     data = {"extends": base.name, "title": title, "columns": added}
     experiment = _experiment(data, [base.name, *added], settings.results)
@@ -193,7 +199,7 @@ def _timed(experiment: Experiment, names: list[str], settings: Settings) -> Expe
         "columns": {name: data["columns"][name] for name in columns if name in chosen},
     }
     parts = [experiment.name.partition("+")[0], *names]
-    return _experiment(data, parts, settings.results / TIMES)
+    return _experiment(data, parts, settings.results)
 
 
 def _experiment(data: dict[str, Any], parts: list[str], results: Path) -> Experiment:
@@ -208,6 +214,7 @@ def _experiment(data: dict[str, Any], parts: list[str], results: Path) -> Experi
 def _print_board(board: Board, names: list[str]) -> None:
     """Print the standings, and what they say of the named methods."""
     from transferbench.evidence import boards
+    from transferbench.evidence.page import words
 
     spec = board.experiment.spec
     echo_table(boards.standings_table(board).texts())
@@ -216,12 +223,7 @@ def _print_board(board: Board, names: list[str]) -> None:
         f"W / T / L (won / tied / lost) counts the tasks on which a method is ahead of "
         f"{spec.board}, within half a point of it, or behind."
     )
-    echo("★ means that no faster method of the suite has a smaller regret.")
-    if board.added:
-        echo(
-            "▶ marks methods that are added to the suite. † marks their seconds, which may be of "
-            "another machine than those of the suite. --times measures both here."
-        )
+    echo(words("marks", board))
     ranked = [name for name in names if name in {*board.standings["method"]}]
     for name in sorted({*names} - {*ranked}):
         echo(f"{name} is not on the board: it has no runs, or runs of other data.")
@@ -229,12 +231,16 @@ def _print_board(board: Board, names: list[str]) -> None:
         apart = board.told_apart[name]
         others = ", ".join(apart.index[apart]) or "no other method"
         echo(f"By mean rank, {name} is told apart from {others} (Nemenyi's test at 5 %).")
+    drawn = [name for name in ranked if name in board.added and spec.columns[name].random]
+    if drawn and spec.repeats == 1:
+        echo(f"{', '.join(drawn)}: one run a task, with seed 0; another seed may change the rank.")
     if ranked and len(lost := _largest_losses(board, ranked[0])) > 1:
-        echo(f"\n{ranked[0]} loses most on:")
+        echo(f"\nWhere {ranked[0]} is farthest behind:")
         echo_table(lost)
     if len(ranked) > 1:
         echo(f"\nBy how much {ranked[0]} is ahead, in {spec.value_unit.differences}:")
         echo_table(boards.differences(board, ranked).texts())
+        echo("Two methods are not told apart if 0 is in the interval (95 %).")
 
 
 def _largest_losses(board: Board, name: str) -> list[list[str]]:
@@ -246,7 +252,7 @@ def _largest_losses(board: Board, name: str) -> list[list[str]]:
     lost = lost.join(best[["column", "value"]].add_suffix("_best"), on="task")
     text = board.experiment.spec.value_unit.text
     return [
-        ["task", "yours", "best", "of", "behind by"],
+        ["task", name, "best", "of", "behind by"],
         *(
             [one.task, text(one.value), text(one.value_best), one.column_best, text(one.regret)]
             for one in lost.itertuples()

@@ -76,10 +76,16 @@ class ProgressBar:
         """Count a run that ended."""
         start, *_ = self.running.pop(run, (monotonic(),))
         self.performed.append((monotonic() - start, self.expected.get(run, self.usual)))
-        self.skip(run)
+        self._close(run)
 
     def skip(self, run: Hashable) -> None:
-        """Count a run that need not be performed."""
+        """Leave out a run that need not be performed."""
+        self.total -= run in self.open
+        self.tqdm.total = self.total
+        self._close(run)
+
+    def _close(self, run: Hashable) -> None:
+        """Take a run from the open ones, and its time from what is left."""
         if run in self.open:
             del self.open[run]
             self.left -= self.expected.get(run, self.usual)
