@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from small_experiment import PLAIN
 
-from transferbench import experiments
+from transferbench import datasets, experiments
 from transferbench.cli.reproduce import _lock
 from transferbench.errors import UserError
 from transferbench.evidence import pages
@@ -538,10 +538,8 @@ def test_data_are_left_out_by_their_terms(call, home, write):
         assert code == 0, err
         assert "mixed: 2 of 4 runs finished, 2 without data (earlier results are shown)" in out
         assert "data under 'unknown' are left out; earlier results are kept" in err
-        last = (
-            f"mixed: 2 runs could not be {verb}, as data under 'unknown' are left out. The numbers"
-        )
-        assert err.splitlines()[-1] == f"{last} shown for them are of earlier results."
+        why = "as data under 'unknown' are left out. The numbers shown for them are of"
+        assert f"mixed: 2 runs could not be {verb}, {why} earlier results.\n" in err
 
 
 def test_terms_of_the_option_are_added_to_those_of_the_environment(call, write, monkeypatch):
@@ -559,6 +557,20 @@ def test_a_dry_run_names_runs_that_are_counted_for_another_experiment(call, home
     out = call("reproduce", write("one"), write("three"), "--dry-run")[1]
     lines = [line for line in out.splitlines() if line.startswith(("one", "three"))]
     assert sorted(line.endswith("2 runs counted for another") for line in lines) == [False, True]
+
+
+def test_a_number_is_explained_though_its_task_is_left_out_by_a_term(
+    call, home, printed, monkeypatch
+):
+    assert call("reproduce", printed)[0] == 0
+    of_data = call("explain", "both", "made up", "again")[1].split("Since then:")[1]
+    assert "data      unchanged" in of_data
+    (dataset,) = (one for one in datasets.of_package() if one.name == "generated")
+    monkeypatch.setitem(dataset.content, "terms", ["agreement"])
+    monkeypatch.setenv("TRANSFERBENCH_WITHOUT_TERMS", "agreement")
+    code, out, err = call("explain", "both", "made up", "again")
+    assert code == 0, err
+    assert "data      task not built here" in out
 
 
 def test_an_unknown_term_is_one_line(call, write):
