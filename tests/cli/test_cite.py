@@ -84,6 +84,8 @@ def test_a_number_has_an_identity_that_follows_its_runs(call, tmp_path):
     assert page == "gtl-unit-length#comp-vs-rec/GCMF"
     assert digest
     assert identity.replace("#", r"\#") in number["note"]
+    assert call("--results", results, "cite", identity)[1] == out
+    assert "has no number" in call("--results", results, "cite", f"{page}@0")[2]
     assert number["version"] == __version__
     assert [name for name, _ in others][-1] == "transferbench"
     folder = tmp_path / "gtl-unit-length"

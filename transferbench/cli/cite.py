@@ -26,21 +26,31 @@ def command(
     experiment, the first entry is the number there, with the digest of its runs; they are named as
     `transferbench explain` names them.
 
+    NAME may also be the number that `explain` prints, as EXPERIMENT#…@DIGEST.
+
     \b
     transferbench cite gtl-table3
     transferbench cite gtl-table3 "comp vs rec" GCMF
     """
     from transferbench import citing, experiments
-    from transferbench.errors import UserError
+    from transferbench.errors import UserError, brief
     from transferbench.evidence import explain
     from transferbench.evidence.frame import read_cells
 
-    if row is None:
+    of, is_number, _ = name.partition("#")
+    if row is None and not is_number:
         echo(citing.bibtex(name, settings.results), nl=False)
         return
-    if column is None:
+    if (row is None) != (column is None) or (is_number and row):
         raise UserError("a number has a row and a column; name both, or leave out both.")
-    settings = locate(settings, name, repeats)
-    file = experiments.load(name, settings.results)
+    settings = locate(settings, of, repeats)
+    file = experiments.load(of, settings.results)
     cells = read_cells(file, settings.with_runs(file.name) / file.name)
-    echo(citing.bibtex_of_number(file, explain.find(file, cells, row, column, x)), nl=False)
+    if row is not None and column is not None:
+        cell = explain.find(file, cells, row, column, x)
+    else:
+        known = {explain.identity(file, one): one for one in cells if one.runs}
+        if name not in known:
+            raise UserError(f"{file.name} has no number {brief(name)} now; see `explain` for it.")
+        cell = known[name]
+    echo(citing.bibtex_of_number(file, cell), nl=False)
