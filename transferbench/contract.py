@@ -452,7 +452,7 @@ class Trial:
                 use_threads(threads),
                 redirect_stdout(sys.stderr),
             ):
-                return self.function(problem, **self.values, **passed)
+                return deepcopy(self.function(problem, **self.values, **passed))
         except (Unavailable, KeyboardInterrupt):
             raise
         except BaseException:  # the check `scores` reports it
@@ -461,7 +461,7 @@ class Trial:
     def _fit(self, problem: Problem, seed: int = SEED) -> Fit:
         self.problem = problem
         with unchanged(problem, self.changed), redirect_stdout(sys.stderr):
-            fit = models.fit(self.model, problem, self.values, seed=seed, watch=None)
+            fit = deepcopy(models.fit(self.model, problem, self.values, seed=seed, watch=None))
         c = len(problem.classes)
         for domain, scores in zip(problem.domains, fit.scores, strict=True):
             got = f"scores of shape {scores.shape} for {domain.name}, expected one column a class"
@@ -687,6 +687,8 @@ def _same_seed(trial: Trial) -> None:
     fits: list[Fit] = []
     for threads, watched in ((1, None), (1, watch), (2, None)):
         problem, _ = plain_problem(trial.family)
+        if threads > 1:
+            trial = replace(trial)  # reads a file again, without what its first fit has kept
         fit = trial.call(problem, threads, watched)
         if not (isinstance(fit, Fit) and isinstance(fit.scores, tuple | list)):
             raise Skipped(NO_FIT)
@@ -980,10 +982,12 @@ def report(result: CheckResult) -> list[str]:
 
 def main(request: str) -> None:
     """Run checks in a process of its own, and print each start and result as a line of JSON."""
-    lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    lines, process = os.fdopen(os.dup(1), "w", encoding="utf-8"), os.getpid()
     os.dup2(2, 1)  # what the model prints
 
     def send(message: object) -> None:
+        if os.getpid() != process:  # the model has copied it, and let the copy return
+            os._exit(1)
         print(json.dumps(message), file=lines, flush=True)
 
     try:

@@ -148,6 +148,14 @@ def _columns(
             continue
         fit = models.load(method)
         params = parameters.resolve(fit, values, method)
+        same = [
+            name
+            for name, column in base.spec.columns.items()
+            if column.model == method and parameters.resolve(fit, column.params, method) == params
+        ]
+        if same and not label:
+            names.append(same[0])
+            continue
         name = label or ", ".join([label_of(method), *assignments])
         if name in base.spec.columns:
             raise UserError(f"{brief(name)} is on the board of {base.name}; give another --label.")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from queue import Empty, Queue
 from threading import Thread
@@ -101,20 +102,27 @@ def _results(
         while True:
             try:
                 # Before the first message the process imports libraries.
-                message = json.loads(lines.get(timeout=seconds if running else None) or "0")
+                line = lines.get(timeout=seconds if running else None)
             except Empty:
                 got = f"no result after {seconds:g} s; see --time-limit"
                 break
-            if message == 0:
-                got = f"its process ended with code {child.wait()}; do not end it"
+            if not line:
+                with suppress(subprocess.TimeoutExpired):
+                    child.wait(1)
+                code = child.returncode
+                got = f"its process reports no more (code {code}); do not end it, and close no file"
                 break
-            if message == []:
+            try:
+                message = json.loads(line)
+            except (ValueError, RecursionError):  # the model has written it
+                continue
+            if message == [] and not left:
                 return
-            if isinstance(message, list):
+            if isinstance(message, list) and message:
                 raise UserError(message[0])
             if isinstance(message, str):
                 running = message
-            else:
+            elif isinstance(message, dict):
                 left = [name for name in left if name != message["check"]]
                 yield CheckResult(**message)
         running = running or names[0]

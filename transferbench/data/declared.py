@@ -14,6 +14,7 @@ All but the tasks may be missing; files need a licence.
 """
 
 import json
+import re
 import reprlib
 from collections import Counter
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from typing import Any
 
 from transferbench import terms
 from transferbench.data.fetch import File, Members, Origin, Url, Wheel
-from transferbench.errors import UserError, unknown
+from transferbench.errors import UserError, brief, unknown
 from transferbench.messages import reason
 
 #: A form is a type, [the form of each item], {key: form} where "" stands for any other key, or two
@@ -32,6 +33,8 @@ ORIGIN = str, {"": str}
 FILE = {"size": int | None, "digest": str, "origins": [ORIGIN], "also": str}
 FORM: dict[str, Any] = {"licence": str, "terms": [str], "files": {"": FILE}, "tasks": {"": str}}
 FORM |= {"facts": {"": {"": object}}, "groups": {"": object}, "splits": {"": object}}
+#: Name of an original file, which is its path in the cache: no part begins with a dot.
+NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+ ()-]*)+")
 #: Names of types in messages.
 NAMES: dict[Any, str] = {str: "a text", list: "a list [...]", dict: "an object {...}"}
 NAMES[int | None] = "a whole number"
@@ -51,6 +54,14 @@ def read(module: str) -> dict[str, Any]:
         raise UserError(f"{path}: {mistakes}")
     if content.get("files") and not content.get("licence"):
         raise UserError(f"{path}: files without a licence; state it in one line as licence.")
+    for name in content.get("files", {}):
+        if not NAME.fullmatch(name):
+            raise UserError(
+                f"{path}: files: {brief(name)}: expected DATASET/FILE, in plain letters."
+            )
+    for name in content.get("facts", {}):
+        if name not in content.get("tasks", {}):
+            raise unknown(f"task of facts in {path}:", name, content.get("tasks", {}))
     terms.check(content.get("terms", ()), f"{path}")
     return content
 

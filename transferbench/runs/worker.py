@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from transferbench import artefacts, datasets
+from transferbench import artefacts, datasets, models, parameters
 from transferbench.core import device
 from transferbench.core.parallel import threads, use_threads
 from transferbench.errors import Unavailable
@@ -85,6 +85,8 @@ def _warning(message: object, category: type[Warning], *place: object) -> str:
 def _measure(record: Record, job: Job, send: Send) -> Record:
     """Return the record with measures, times and memory."""
     run, on_cpu = job.run, job.limits.device == "cpu"
+    if models.is_external(run.model):  # the values of others were checked with the experiment
+        parameters.resolve(models.load(run.model), run.params, run.model)
     result = perform(
         job.built.path, job.built.name, run.task.order, run.model, run.params, run.seed,
         curve=run.curve,
