@@ -38,6 +38,8 @@ SEED = 3
 REFUSALS = (ValueError, FloatingPointError)
 #: Why a check is skipped if the model fails on the plain problem.
 NO_FIT = "no fit to check; correct `scores` first."
+#: Checks that compare two fits, so that equal seeds must give equal scores.
+COMPARING = ("order", "target-labels", "label-weights", "more-labels", "layouts")
 #: What is permuted by the check `order`.
 ORDERS = frozenset({"documents", "features", "classes", "domains"})
 
@@ -293,10 +295,6 @@ def _next(restore: Callable[[Any], None], draw: Callable[[], float]) -> Callable
 GLOBAL: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "the current folder": (os.getcwd, os.chdir),
     "np.geterr()": (np.geterr, lambda state: np.seterr(**state)),
-    "warnings.filters": (
-        lambda: [*warnings.filters],
-        lambda state: operator.setitem(warnings.filters, slice(None), state),  # type: ignore[call-overload]
-    ),
     "np.random": (np.random.get_state, _next(np.random.set_state, np.random.random)),
     "random": (random.getstate, _next(random.setstate, random.random)),
 }
@@ -305,14 +303,13 @@ GLOBAL: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 @contextmanager
 def unchanged(problem: Problem, changed: dict[str, Problem]) -> Iterator[None]:
     """Undo what the block changes of the problem and of the process, and name it in `changed`."""
-    before, modules = deepcopy(problem), len(sys.modules)
+    before = deepcopy(problem)
     states = {name: read() for name, (read, _) in GLOBAL.items()}
     try:
         yield
     finally:
         for name, (read, restore) in GLOBAL.items():
-            imported = name == "warnings.filters" and len(sys.modules) > modules
-            if not imported and repr(read()) != repr(states[name]):
+            if repr(read()) != repr(states[name]):
                 restore(states[name])
                 changed.setdefault(name, before)
         one, two = content(before), content(problem)
@@ -325,9 +322,10 @@ def content(problem: Problem) -> dict[str, list[bytes]]:
     parts: dict[str, list[bytes]] = {}
     for domain in problem.domains:
         for j, view in enumerate(domain.views):
-            parts.setdefault(f"view {j}", []).append(_bytes(view))
+            name = "X" if len(domain.views) == 1 else f"view {j}"
+            parts.setdefault(f"{name} of {domain.name}", []).append(_bytes(view))
         for name in ("Y", "seen", "label_weights"):
-            parts.setdefault(name, []).append(_bytes(getattr(domain, name)))
+            parts.setdefault(f"{name} of {domain.name}", []).append(_bytes(getattr(domain, name)))
     return parts
 
 
@@ -510,6 +508,12 @@ class Trial:
         finally:
             self.usual = frozenset(self.changed)
 
+    @cached_property
+    def repeats(self) -> bool:
+        """True if another fit of the plain problem gives the same scores."""
+        again = self.fit(plain_problem(self.family)[0])
+        return [*map(_bytes, again.scores)] == [*map(_bytes, self.fitted[0].scores)]
+
     @property
     def fitted(self) -> tuple[Fit, Truth]:
         """The fit of the plain problem with its truth; raise Broken if there is none."""
@@ -535,6 +539,8 @@ class Trial:
                 raise Skipped(f"it is a {self.family} model.")
             if check.needs_fit and isinstance(self.plain, Broken):
                 raise Skipped(NO_FIT)
+            if check.name in COMPARING and not self.repeats:
+                raise Skipped("equal seeds give other scores; correct `same-seed` first.")
             note = check.test(self) or ""
             if check.needs_fit:
                 self.require_unchanged(self.usual)
@@ -552,7 +558,11 @@ class Trial:
         """Raise Broken if the fits of this check have changed more than what is usual."""
         if wrong := [name for name in self.changed if name not in usual]:
             self.problem = self.changed[wrong[0]]
-            remedy = "copy a matrix before you change it, and leave the process as it is"
+            remedy = "copy a matrix before you change it"
+            if "np.random" in wrong or "random" in wrong:
+                remedy = "draw from np.random.default_rng(seed)"
+            elif not {*wrong}.isdisjoint(GLOBAL):
+                remedy = "leave the process as it was"
             raise Broken("a fit", f"the model changed {', '.join(wrong)}; {remedy}")
 
 
@@ -591,16 +601,19 @@ def _docstring(trial: Trial) -> None:
     if ":" in trial.model:
         raise Skipped("an estimator is described by its package.")
     path = models.get(trial.model).path
-    tree = ast.parse(path.read_bytes())
-    text = ast.get_docstring(tree, clean=False) or trial.function.__doc__ or ""
-    margin = text[len(text.rstrip(" ")) :]  # of the closing quotes
+    module = ast.parse(path.read_bytes())
+    places = [module, *(n for n in module.body if getattr(n, "name", "") == "fit")]
+    text, margin = "", 0
+    for node in reversed(places):
+        if isinstance(node, ast.Module | ast.FunctionDef) and ast.get_docstring(node):
+            text, margin = ast.get_docstring(node, clean=False) or "", node.body[0].col_offset
     first, _, rest = text.strip().partition("\n\n")
     tried = f"reading the docstring of {path.name}"
     _require(text, tried, "no docstring, neither of the module nor of `fit`")
     got = f"{first.splitlines()[0]!r}; write one line that ends with a full stop, then an empty one"
     _require(first.endswith(".") and "\n" not in first, tried, got)
     got = "the second paragraph is not indented; write the objective or the rule of decision there"
-    _require(rest.startswith(f"{margin}    "), tried, got)
+    _require(rest.startswith(" " * (margin + 4)), tried, got)
 
 
 @_check(
@@ -619,7 +632,9 @@ def _parameters(trial: Trial) -> None:
         _require(argument.kind is argument.KEYWORD_ONLY, tried, got)
     described = parameters.descriptions(trial.function)
     for name, parameter in parameters.schema(trial.function).items():
-        _require(parameter.type is not inspect.Parameter.empty, tried, f"{name} has no type")
+        known = "Count, Weight, Positive, bool, Literal[…] or another of transferbench.parameters"
+        got = f"{name} has no type that a command can read; use {known}"
+        _require(parameters.describe_type(parameter.type), tried, got)
         _require(parameter.default is not inspect.Parameter.empty, tried, f"{name} has no default")
         try:
             converted = parameters.convert(parameter.default, parameter.type, name)
@@ -715,7 +730,7 @@ def _same_seed(trial: Trial) -> None:
 
 
 @_check(
-    "The model changes neither the problem nor the state of its process, such as its folder.",
+    "The model changes neither the problem nor the folder, np.geterr() and random state outside.",
     needs_fit=False,
 )
 def _unchanged_input(trial: Trial) -> None:

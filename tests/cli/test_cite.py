@@ -85,7 +85,12 @@ def test_a_number_has_an_identity_that_follows_its_runs(call, tmp_path):
     assert digest
     assert identity.replace("#", r"\#") in number["note"]
     assert call("--results", results, "cite", identity)[1] == out
-    assert "has no number" in call("--results", results, "cite", f"{page}@0")[2]
+    assert f"has other runs now: {identity}" in call("--results", results, "cite", f"{page}@0")[2]
+    assert call("--results", results, "explain", identity)[1] == explained
+    other = identity.replace("comp-vs-rec", "comp-vs-rek")
+    assert (
+        "Did you mean 'gtl-unit-length#comp-vs-rec" in call("--results", results, "cite", other)[2]
+    )
     assert number["version"] == __version__
     assert [name for name, _ in others][-1] == "transferbench"
     folder = tmp_path / "gtl-unit-length"

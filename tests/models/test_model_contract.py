@@ -13,7 +13,16 @@ from contract import ALL, small_params
 
 import transferbench
 from transferbench import artefacts, models, parameters
-from transferbench.contract import CHECKS, MAKE, ORDERS, SEED, Trial, labelled, plain_problem
+from transferbench.contract import (
+    CHECKS,
+    MAKE,
+    ORDERS,
+    SEED,
+    Trial,
+    labelled,
+    plain_problem,
+    report,
+)  # fmt: skip
 from transferbench.core import graph
 from transferbench.core.parallel import use_threads
 from transferbench.errors import Unavailable
@@ -70,7 +79,7 @@ def fitted(name: str) -> Fit:
 def test_a_model_keeps_the_contract(check, name):
     result = checked(name, check)
     expected = "skipped" if check in NOT_CHECKED.get(name, ()) else "ok"
-    assert result.status == expected, result
+    assert result.status == expected, "\n".join(report(result))
 
 
 @pytest.mark.slow

@@ -238,7 +238,7 @@ def _print_board(board: Board, names: list[str]) -> None:
     for name in ranked if board.has_ranks else ():
         apart = board.told_apart[name]
         others = ", ".join(apart.index[apart]) or "no other method"
-        echo(f"By mean rank, {name} is told apart from {others} (Nemenyi's test at 5 %).")
+        echo(f"The mean rank of {name} is told apart from that of {others} (Nemenyi's test, 5 %).")
     drawn = [name for name in ranked if name in board.added and spec.columns[name].random]
     if drawn and spec.repeats == 1:
         echo(f"{', '.join(drawn)}: one run a task, with seed 0; another seed may change the rank.")

@@ -33,7 +33,7 @@ def command(
     transferbench cite gtl-table3 "comp vs rec" GCMF
     """
     from transferbench import citing, experiments
-    from transferbench.errors import UserError, brief
+    from transferbench.errors import UserError
     from transferbench.evidence import explain
     from transferbench.evidence.frame import read_cells
 
@@ -49,8 +49,5 @@ def command(
     if row is not None and column is not None:
         cell = explain.find(file, cells, row, column, x)
     else:
-        known = {explain.identity(file, one): one for one in cells if one.runs}
-        if name not in known:
-            raise UserError(f"{file.name} has no number {brief(name)} now; see `explain` for it.")
-        cell = known[name]
+        cell = explain.of_identity(file, cells, name)
     echo(citing.bibtex_of_number(file, cell), nl=False)

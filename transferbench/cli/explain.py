@@ -27,9 +27,9 @@ def command(
 
     The command says whether the number agrees with the published value, and why it may differ. It
     prints the command that runs it again, its runs, their cost, and what has changed since.
-    EXPERIMENT is a name or your own FILE.yaml. A row may be named by its task, and a column by its
-    model, as `run` takes them. Without both, the command lists the numbers of the table, a row or a
-    column, the largest difference first.
+    EXPERIMENT is a name, your own FILE.yaml, or the number that this command prints. A row may be
+    named by its task, and a column by its model, as `run` takes them. Without both, the command
+    lists the numbers of the table, a row or a column, the largest difference first.
 
     \b
     transferbench explain gtl-table3
@@ -37,14 +37,17 @@ def command(
     transferbench explain gtl-table3 comp-vs-rec gcmf
     """
     from transferbench import experiments, tasks
-    from transferbench.errors import UserError
+    from transferbench.errors import UserError, brief
     from transferbench.evidence import audit, explain
     from transferbench.evidence.frame import read_cells
 
-    settings = locate(settings, experiment, repeats)
-    file = experiments.load(experiment, settings.results)
+    of, is_number, _ = experiment.partition("#")
+    settings = locate(settings, of, repeats)
+    file = experiments.load(of, settings.results)
     cells = read_cells(file, settings.with_runs(file.name) / file.name)
-    if row is None or column is None:
+    if is_number and row:
+        raise UserError(f"{brief(experiment)} is one number; leave out the row.")
+    if not is_number and (row is None or column is None):
         if x is not None:
             raise UserError("--x is for one number; name its row and column, or leave out --x.")
         listed = explain.listed(file, cells, row or "")
@@ -52,7 +55,10 @@ def command(
         echo()
         echo_table([explain.HEADS, *(explain.difference_row(file, cell) for cell in listed)])
         return
-    cell = explain.find(file, cells, row, column, x)
+    if row is None or column is None:
+        cell = explain.of_identity(file, cells, experiment)
+    else:
+        cell = explain.find(file, cells, row, column, x)
     facts = explain.describe_cell(file, cell)
     echo(facts.pop("title"))
     compared = file.spec.control_of or file.name
@@ -70,5 +76,5 @@ def command(
     is_read = task.built_path(settings).is_file() and not tasks.left_out(task, settings)
     digest = tasks.ensure_built(task, settings).facts.key if is_read else ""
     echo("\nSince then:")
-    changed = explain.since(cell, digest)
+    changed = explain.since(cell, digest, tasks.left_out(task, settings))
     echo_named({name: text or "unchanged" for name, text in changed.items()})

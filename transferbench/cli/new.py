@@ -33,6 +33,7 @@ def command(kind: str, name: str, folder: Path) -> None:
     if kind == "experiment":
         experiments.path(str(folder / f"{name}.yaml"))  # raises for the name of one of ours
     prefixes = {task.partition("/")[0] for task in datasets.tasks()}
+    prefixes |= {dataset.name for dataset in datasets.every()}
     if name in {"model": models.registry(), "dataset": prefixes}.get(kind, ()):
         raise UserError(f"there is a {kind} {name} already; choose another name.")
     # With the kind, as a model and a dataset of one name are two packages.

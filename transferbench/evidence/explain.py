@@ -249,8 +249,20 @@ def identity(experiment: Experiment, cell: Cell) -> str:
     """Return the identity of a number: its page, its anchor there, and the digest of its runs."""
     # Runs made again by equal code on the same data, with the same measures, have the same digest.
     runs = [[*r.identity, r.data, r.equal_code, r.metrics] for r in cell.records]
-    digest = hashlib.sha256(json.dumps(runs, sort_keys=True).encode()).hexdigest()[:12]
+    shown = [cell.metric, experiment.spec.unit, runs]
+    digest = hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:12]
     return f"{experiment.name}#{anchor(cell.row, cell.column, cell.x)}@{digest}"
+
+
+def of_identity(experiment: Experiment, cells: Sequence[Cell], number: str) -> Cell:
+    """Return the cell of a number by its identity."""
+    place = number.rpartition("@")[0]
+    here = {f"{experiment.name}#{anchor(c.row, c.column, c.x)}": c for c in cells if c.runs}
+    if place not in here:
+        raise _unknown("number", place, here.keys(), ())
+    if number != (now := identity(experiment, here[place])):
+        raise UserError(f"{brief(number)} has other runs now: {now}. Check what has changed.")
+    return here[place]
 
 
 def _verdict(experiment: Experiment, cell: Cell) -> str:
@@ -286,9 +298,10 @@ def reported(cell: Cell, name: Literal["data", "code", "versions"]) -> list[str]
     return list(dict.fromkeys(filter(None, (getattr(record, name) for record in cell.records))))
 
 
-def since(cell: Cell, data: str) -> dict[str, str]:
+def since(cell: Cell, data: str, left_out: str) -> dict[str, str]:
     """Return what has changed since the runs."""
     # `data`: Digest of the task built here, "" if it is not built.
+    # `left_out`: Why its data are not read here, "" if they are.
     # Returns: Changes of data, code and versions; "" if unchanged.
     present_versions = worker.versions()
     then = [text.rpartition(" ") for text in cell.records[0].versions.split(", ")]
@@ -302,7 +315,7 @@ def since(cell: Cell, data: str) -> dict[str, str]:
     except UserError:  # the file of the model is elsewhere
         code = "unknown"
     made_by = {record.equal_code for record in cell.records if record.code}
-    not_built = "task not built here; `transferbench run` builds it"
+    not_built = left_out or "task not built here; `transferbench run` builds it"
     return {
         "data": "" if reported(cell, "data") == [data] else f"now {data}" if data else not_built,
         "code": "" if made_by == {code} else f"now {code}",

@@ -199,8 +199,11 @@ def without_verdict(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
         f"{reason}: {', '.join(names) if len(names) < 7 else f'{len(names)} cells'}"
         for reason, names in by_reason.items()
     ]
-    if any(cell.reason.startswith("unavailable") for cell in cells):
-        remedy = f"`transferbench reproduce {experiment.name}` fills them"
+    reasons = [cell.reason for cell in cells if cell.reason.startswith("unavailable")]
+    remedy = f"`transferbench reproduce {experiment.name}` fills them"
+    if any("left out" in reason for reason in reasons):
+        sentences.append(f"without these terms in --without-terms, {remedy}")
+    elif reasons:
         sentences.append(f"once the data of the unavailable cells are there, {remedy}")
     return sentences
 

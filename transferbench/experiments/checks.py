@@ -188,10 +188,13 @@ def _file(column: Column, values: list[tuple[Keys, str, object]], keys: Keys) ->
     except (SyntaxError, ValueError, OSError) as error:
         yield keys, f"{column.model} cannot be read ({error}); expected a Python file with `fit`."
         return
-    fits = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "fit"]
-    if not fits or fits[-1].decorator_list:  # made elsewhere, so its arguments cannot be read
+    # If `fit` is not one plain function of the file, its arguments cannot be read here.
+    bound = [node for node in ast.walk(tree) if "fit" in _bound(node)]
+    if not (len(bound) == 1 and isinstance(bound[0], ast.FunctionDef) and bound[0] in tree.body):
         return
-    arguments = fits[-1].args
+    if bound[0].decorator_list:
+        return
+    arguments = bound[0].args
     seeded = "seed" in [a.arg for a in (*arguments.args, *arguments.kwonlyargs)]
     if seeded and not column.random:
         yield keys, f"{column.model} takes a seed; add random: true to the column."
@@ -201,6 +204,20 @@ def _file(column: Column, values: list[tuple[Keys, str, object]], keys: Keys) ->
     for place, name, _ in values:
         if name not in known and not arguments.kwarg:
             yield place, str(unknown(f"parameter of {column.model}", name, known))
+
+
+def _bound(node: ast.AST) -> list[str]:
+    """Return the names to which a part of code binds or of which it sets something."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return [name]
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            return ["fit" if n.name == "*" else (n.asname or n.name) for n in names]
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            return [name]
+        case ast.Attribute(value=ast.Name(id=name), ctx=ast.Store()):
+            return [name]
+    return []
 
 
 def _figure(spec: Schema, figure: Figure) -> Iterator[Mistake]:

@@ -14,7 +14,7 @@ import numpy as np
 from transferbench import artefacts, datasets, models, parameters
 from transferbench.core import device
 from transferbench.core.parallel import threads, use_threads
-from transferbench.errors import Unavailable
+from transferbench.errors import Unavailable, UserError
 from transferbench.fingerprint import PACKAGE, fingerprint
 from transferbench.measures import ALL
 from transferbench.messages import format_traceback, reason, shorten
@@ -86,7 +86,11 @@ def _measure(record: Record, job: Job, send: Send) -> Record:
     """Return the record with measures, times and memory."""
     run, on_cpu = job.run, job.limits.device == "cpu"
     if models.is_external(run.model):  # the values of others were checked with the experiment
-        parameters.resolve(models.load(run.model), run.params, run.model)
+        function = models.load(run.model)
+        parameters.resolve(function, run.params, run.model)
+        if parameters.takes_seed(function) != (run.seed is not None):
+            what = "a seed" if run.seed is None else "no seed"
+            raise UserError(f"{run.model} takes {what}; state random in the experiment by this.")
     result = perform(
         job.built.path, job.built.name, run.task.order, run.model, run.params, run.seed,
         curve=run.curve,
