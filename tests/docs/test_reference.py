@@ -7,10 +7,9 @@ import json
 import re
 
 import pytest
-import yaml
 from conftest import ROOT
 
-from transferbench import datasets, models, parameters, settings
+from transferbench import datasets, models, parameters, settings, strict_yaml
 
 
 @pytest.fixture
@@ -63,7 +62,7 @@ def test_the_json_schema_knows_the_keys_of_committed_experiments(generate):
     schema = dict(generate.pages())["../_static/experiment.schema.json"]
     keys = json.loads(schema)["properties"].keys()
     for file in settings.experiments_dir().glob("*.yaml"):
-        assert yaml.safe_load(file.read_text(encoding="utf-8")).keys() <= keys
+        assert strict_yaml.load(file)[0].keys() <= keys
 
 
 def test_the_json_schema_describes_every_key(generate):
