@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from small_experiment import PLAIN
 
 from transferbench import datasets, plugins, settings, tasks
@@ -120,10 +121,23 @@ def reproduce(folder: Path, experiment: str) -> Path:
     return folder
 
 
+def shared(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """Return a folder that the first of the test processes fills and the others read."""
+    root = factory.getbasetemp()
+    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
+    folder, draft = root / name, root / f"{name}-draft"
+    with FileLock(root / f"{name}.lock"):
+        if not folder.exists():
+            draft.mkdir(exist_ok=True)
+            make(draft)
+            draft.rename(folder)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def reproduced(tmp_path_factory) -> Path:
     """A folder with an experiment, plain.yaml, and the data and results of its runs."""
-    return reproduce(tmp_path_factory.mktemp("reproduced"), PLAIN)
+    return shared(tmp_path_factory, "reproduced", lambda folder: reproduce(folder, PLAIN))
 
 
 @pytest.fixture

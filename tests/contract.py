@@ -14,11 +14,12 @@ SMALL = {
     **{"max_iter": 20, "pretrain": 20, "finetune": 10},
     "tol": 1e-4,  # of TSVM; with its default the order of documents moves the scores a little
 }
-#: One weight of the labels, where the model would try several; few folds of `inductive`.
+#: One weight of the labels, where the model would try several; few folds of `inductive`, with the
+#: quickest model, because each has its own checks.
 SMALL_OF_MODEL = {
     **{name: {"alpha": [1.0], "p": [6], "q": [6]} for name in ("himls", "himlsd")},
-    "inductive": {"folds": 2},
-    "mtfl": {"epsilon": [1e-2, 1e-4]},
+    "inductive": {"folds": 2, "model": "lr"},
+    "mtfl": {"epsilon": [1e-2, 1e-4], "max_iter": 4},
     "ncut": {"sigma": None},  # the graph of the nearest documents, as by default
     "ot-mapping": {"max_iter": 100_000},  # steps of the network simplex, which stops before
 }

@@ -67,9 +67,12 @@ def test_a_result_comes_back_with_its_types_and_layouts(folder, X):
     with use(folder):
         assert parts(varied(X)) == expected
     assert len(list(folder.path.iterdir())) == 1
-    with use(folder) as usage:
-        assert parts(varied(X)) == expected
+    memory: artefacts.Memory = {}
+    for store in (folder, memory, memory):
+        with use(store) as usage:
+            assert parts(varied(X)) == expected
     assert usage.reused > 0
+    assert memory
 
 
 OTHERS = {

@@ -8,7 +8,7 @@ import unicodedata
 import xml.etree.ElementTree as ET
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, slow_unless
 
 from transferbench import models
 from transferbench.errors import Unavailable
@@ -85,7 +85,7 @@ def test_an_unknown_character_is_an_error(extension):
         extension("formulas").to_html("    a ⊗ b")
 
 
-@pytest.mark.parametrize("name", models.registry())
+@pytest.mark.parametrize("name", slow_unless("himlsd".__ne__, models.registry()))
 def test_the_example_of_a_model_runs(name, extension, capsys):
     code = extension("model_pages").code(models.get(name))
     try:

@@ -201,8 +201,8 @@ def _printed_pairs(n: int, r: int, decimals: int) -> set[tuple[int, int]]:
     return pairs
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5])
-@pytest.mark.parametrize("r", [2, 3, 4, 5])
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("r", [2, 5])
 def test_the_deviations_that_fit_a_mean_are_those_of_brute_force(n, r):
     for decimals in (2, 3):
         pairs = _printed_pairs(n, r, decimals)

@@ -8,11 +8,12 @@ import html
 import json
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from conftest import missing
+from conftest import missing, shared
 from selectolax.lexbor import LexborHTMLParser
 
 from transferbench import experiments
@@ -28,34 +29,35 @@ RESULTS = ROOT / "results"
 SOME = ("gtl-table3", "gtl-figure2a", "dtl-figure4", "mrtl-table3")
 
 
-def copied(names: tuple[str, ...], tmp_path_factory) -> Path:
-    """Return a new folder with the results of some experiments."""
-    results = tmp_path_factory.mktemp("results")
+def copy(names: tuple[str, ...], results: Path) -> Path:
+    """Copy the committed results of some experiments into a folder; return it."""
     for name in names:
-        shutil.copytree(RESULTS / name, results / name)
+        shutil.copytree(RESULTS / name, results / name, dirs_exist_ok=True)
     return results
+
+
+def write(names: tuple[str, ...], results: Path) -> None:
+    """Write the pages of some experiments into report/ of a folder with their results."""
+    _, errors = report.write(copy(names, results), results / "report")
+    assert errors == []
 
 
 @pytest.fixture(scope="session")
 def results(tmp_path_factory) -> Path:
-    """The committed results of a few experiments."""
-    return copied((*SOME, "transfer-scaling", "multilabel"), tmp_path_factory)
+    """The committed results of a few experiments, and their pages in report/."""
+    names = (*SOME, "transfer-scaling", "multilabel")
+    return shared(tmp_path_factory, "several", partial(write, names))
 
 
 @pytest.fixture(scope="session")
 def pages(results) -> dict[str, str]:
-    found, errors = report.render(results)
-    assert not errors
-    return found
+    return {path.name: path.read_text("utf-8") for path in (results / "report").glob("*.html")}
 
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory) -> Path:
     """A folder with the pages of a few experiments."""
-    results = copied(SOME, tmp_path_factory)
-    _, errors = report.write(results, results / "report")
-    assert errors == []
-    return results / "report"
+    return shared(tmp_path_factory, "few", partial(write, SOME)) / "report"
 
 
 def facts(page: str) -> dict[str, dict[str, str]]:
@@ -284,8 +286,8 @@ def test_a_method_of_a_board_leads_to_its_description_and_its_runs(look, pages, 
     assert "--model himlsd" in page.get_by_role("dialog", name="multilabel: HiMLSD").inner_text()
 
 
-def test_in_a_site_a_method_of_a_board_leads_to_the_page_of_its_model(tmp_path_factory):
-    results = copied(("multilabel",), tmp_path_factory)
+def test_in_a_site_a_method_of_a_board_leads_to_the_page_of_its_model(tmp_path):
+    results = copy(("multilabel",), tmp_path)
     found, _ = report.render(
         results, {"transferbench": "../i.html", "Reference": "../r/index.html"}
     )
@@ -293,8 +295,8 @@ def test_in_a_site_a_method_of_a_board_leads_to_the_page_of_its_model(tmp_path_f
     assert "../r/models/himlsd.html" in links
 
 
-def test_labels_of_a_board_are_no_html(tmp_path_factory):
-    results = copied(("multilabel",), tmp_path_factory)
+def test_labels_of_a_board_are_no_html(tmp_path):
+    results = copy(("multilabel",), tmp_path)
     folder = results / "mine"
     shutil.move(results / "multilabel", folder)
     text = experiments.load("multilabel").text
@@ -513,8 +515,8 @@ def test_one_experiment_has_a_page_without_an_index(results, tmp_path, call, mon
     assert 'href="index.html' not in (tmp_path / "gtl-figure2a.html").read_text("utf-8")
 
 
-def test_a_page_holds_no_text_of_a_picture_file(tmp_path_factory):
-    results = copied(("gtl-figure2a",), tmp_path_factory)
+def test_a_page_holds_no_text_of_a_picture_file(tmp_path):
+    results = copy(("gtl-figure2a",), tmp_path)
     (results / "gtl-figure2a" / "figure.svg").write_text("<svg><script>alert(1)</script></svg>")
     pages, _ = report.render(results)
     assert "alert" not in pages["gtl-figure2a.html"]

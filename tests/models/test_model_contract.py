@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from conftest import make_problem
 from contract import ALL, small_params
 
-import transferbench
 from transferbench import artefacts, models, parameters
 from transferbench.contract import (
     CHECKS,
@@ -101,20 +100,20 @@ def test_scores_are_of_clusters_and_negative_entries_refused_where_this_is_state
 def run(name: str, problem: Problem, seed: int = SEED, **changes) -> Fit:
     """Fit with small sizes; skip the test if an optional library is missing."""
     try:
-        sizes = small_params(name)
-        return transferbench.fit(name, problem, seed=seed, **(sizes | changes))
+        values = parameters.resolve(models.load(name), small_params(name) | changes, name)
+        return models.fit(name, problem, values, seed=seed, watch=None)
     except Unavailable as error:
         pytest.skip(str(error))
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_artefacts_and_threads_change_no_score(name, tmp_path, monkeypatch):
-    """The first fit makes the artefacts, the second reuses them."""
+def test_artefacts_change_no_score(name, tmp_path, monkeypatch):
+    """The first fit makes the artefacts on several threads, the second reuses them on one."""
     monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0.0)
     plain = fitted(name)
-    folder, memory = artefacts.Folder(tmp_path, 2**30), {}
-    for store, threads in ((memory, 2), (memory, 1), (folder, 3), (folder, 1)):
-        with artefacts.use(store) as usage, use_threads(threads):
+    folder = artefacts.Folder(tmp_path, 2**30)
+    for threads in (3, 1):
+        with artefacts.use(folder) as usage, use_threads(threads):
             fit = run(name, plain_problem(family(name))[0])
         assert [F.tobytes() for F in fit.scores] == [F.tobytes() for F in plain.scores]
         assert fit.trace == plain.trace

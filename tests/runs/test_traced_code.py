@@ -15,7 +15,7 @@ import pytest
 from conftest import slow_unless
 from contract import MAKE, small_params
 
-from transferbench import artefacts, fingerprint, models, parameters
+from transferbench import fingerprint, models, parameters
 from transferbench.data import built
 from transferbench.runs.perform import perform
 
@@ -34,15 +34,15 @@ QUICK = {"consensus", "gcmf", "himls", "lskmtc", "mtrick"}
 
 @pytest.fixture(params=slow_unless(QUICK.__contains__, OURS))
 def run(request, tmp_path):
-    """A function that performs the run of a model on a small task with another order."""
+    """A function that performs the run of a model on a small task."""
     model = models.get(request.param)
     built.write(tmp_path / "a.task", *MAKE[model.family](), name="a")
     params = parameters.resolve(models.load(model.name), small_params(model.name), model.name)
 
-    def result(order=1, store=None, curve=True):
+    def result():
         return perform(
-            tmp_path / "a.task", "a", order, model.name, params, 0,
-            curve=curve, store=store, report=lambda iteration, number: None,
+            tmp_path / "a.task", "a", 1, model.name, params, 0,
+            curve=True, store=None, report=lambda iteration, number: None,
         )  # fmt: skip
 
     result.model = model
@@ -101,17 +101,3 @@ def test_modules_outside_the_fingerprint_change_no_result(run, monkeypatch):
     assert again.curve == expected.curve
     for ours, theirs in zip(again.fit.scores, expected.fit.scores, strict=True):
         assert np.array_equal(ours, theirs)
-
-
-def test_artefacts_change_no_result(run, tmp_path, monkeypatch):
-    """Two problems that differ in their order share a folder, and each is solved twice."""
-    monkeypatch.setattr(artefacts, "LEAST_SECONDS", 0.0)
-    (tmp_path / "artefacts").mkdir()
-    folder = artefacts.Folder(tmp_path / "artefacts", 2**30)
-    plain = {order: run(order) for order in (1, 2)}
-    for curve, order in ((False, 1), (False, 2), (True, 1), (True, 2)):
-        found = run(order, folder, curve=curve)
-        assert found.fit.trace == plain[order].fit.trace
-        for ours, theirs in zip(plain[order].fit.scores, found.fit.scores, strict=True):
-            assert np.array_equal(ours, theirs)
-        assert not curve or found.curve == plain[order].curve
