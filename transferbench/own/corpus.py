@@ -35,11 +35,11 @@ from transferbench.data.text import document_frequency
 from transferbench.own.topics import (
     RELEVANCE,
     TINY,
-    all_shares,
+    NamedShares,
+    OfDocuments,
     best_words,
     coherence_of,
     diversity_of,
-    largest_topics,
     mean_coherence,
     typical_rows,
     with_rows,
@@ -140,7 +140,7 @@ class CorpusTopic:
 
 
 @dataclass(frozen=True)
-class CorpusTopics:
+class CorpusTopics(OfDocuments):
     """Topics of documents without labels.
 
     Parameters
@@ -230,17 +230,10 @@ class CorpusTopics:
             for topic in self.topics
         )  # fmt: skip
 
-    def documents_frame(self) -> DataFrame:
-        """Return a row for each document; see `Topics.documents_frame`."""
-        return largest_topics({domain: (self._named, S) for domain, S in self.shares.items()})
-
-    def shares_frame(self) -> DataFrame:
-        """Return a row for each document; see `Topics.shares_frame`."""
-        return all_shares({domain: (self._named, S) for domain, S in self.shares.items()})
-
     @property
-    def _named(self) -> list[tuple[str, Sequence[str]]]:
-        return [(str(topic.number), topic.words) for topic in self.topics]
+    def _named(self) -> dict[str, NamedShares]:
+        names = [(str(topic.number), topic.words) for topic in self.topics]
+        return {domain: (names, shares) for domain, shares in self.shares.items()}
 
 
 def find_topics(
@@ -410,17 +403,15 @@ def _differences(shares: Sequence[np.ndarray]) -> list[np.ndarray]:
     found = []
     for of in others:
         sizes = np.array([len(first), len(of)])
-        if sizes.min() < 2:
-            value = of.mean(axis=0) - first.mean(axis=0) if sizes.min() else np.full(k, nan)
-            found.append(np.stack([value, *np.full((2, k), nan)]))
-            continue
-        variances = np.stack([each.var(axis=0, ddof=1) for each in (first, of)])
-        pooled = (sizes - 1) @ variances / (sizes.sum() - 2)
-        errors = np.maximum(variances, pooled) / sizes[:, None]
-        error = errors.sum(axis=0)
-        freedom = error**2 / np.maximum((errors**2 / (sizes - 1)[:, None]).sum(axis=0), TINY)
-        half = t.ppf(quantile, np.maximum(freedom, 1)) * np.sqrt(error)
-        value = of.mean(axis=0) - first.mean(axis=0)
+        value = of.mean(axis=0) - first.mean(axis=0) if sizes.min() else np.full(k, nan)
+        half = np.full(k, nan)
+        if sizes.min() > 1:
+            variances = np.stack([each.var(axis=0, ddof=1) for each in (first, of)])
+            pooled = (sizes - 1) @ variances / (sizes.sum() - 2)
+            errors = np.maximum(variances, pooled) / sizes[:, None]
+            error = errors.sum(axis=0)
+            freedom = error**2 / np.maximum((errors**2 / (sizes - 1)[:, None]).sum(axis=0), TINY)
+            half = t.ppf(quantile, np.maximum(freedom, 1)) * np.sqrt(error)
         found.append(np.stack([value, value - half, value + half]))
     return found
 
