@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -223,15 +224,12 @@ def check_outputs(
             raise UserError(f"{name} is one of the files to read or write; choose another.")
         used.add(os.path.realpath(path))
         why = ""
-        try:
+        with suppress(OSError):  # no regular file, read-only, or a name that is too long
             file_mode(path)
-            if not path.parent.is_dir():
-                why = " Reason: the folder does not exist."
-            can_write = not why and os.access(path.parent, os.W_OK)
-        except OSError:  # no regular file, read-only, or a name that is too long
-            can_write = False
-        if not can_write:
-            raise UserError(f"{name}: no file can be written there; name another place.{why}")
+            if os.access(path.parent, os.W_OK):
+                continue
+            why = "" if path.parent.is_dir() else " Reason: the folder does not exist."
+        raise UserError(f"{name}: no file can be written there; name another place.{why}")
 
 
 def print_used(session: Session) -> None:

@@ -278,11 +278,9 @@ def find_topics(
         If a value is out of its range, if the matrices and words do not fit together, or if there
         are fewer documents with words, or fewer words, than topics.
     """
-    _check(domains, features, words, typical, relevance)
-    names, Xs = [*domains], _matrices(domains)
-    X = sp.csr_array(sp.vstack(Xs), dtype=np.float64)
-    weights = _weights(Xs)
-    W, H = _factors(X, weights, k, seed)
+    Xs, X, weights = _checked(domains, features, words, typical, relevance)
+    names = [*domains]
+    W, H, P = _factors(X, weights, k, seed)
     mass = W * H.sum(axis=1)  # (n, k)
     used = np.flatnonzero(mass.any(axis=0))
     if not used.size:
@@ -304,7 +302,6 @@ def find_topics(
     order = used[np.lexsort([-size for size in sizes_of])]
     counted = [is_largest[name][known[name]][:, order].astype(float) for name in names]
     differences = _differences(counted)
-    P = _word_parts(W, H, weights)  # (d, k)
     total = P.sum(axis=1)
     occurs = {name: sp.csc_array(of > 0) for name, of in zip(names, Xs, strict=True)}
     frequent = np.zeros(X.shape[1], bool)
@@ -335,11 +332,13 @@ def find_topics(
     return CorpusTopics(tuple(topics), {name: S[:, order] for name, S in of_domain.items()})
 
 
-def _check(
+def _checked(
     domains: Mapping[str, Matrix], features: Sequence[str] | np.ndarray, words: int, typical: int,
     relevance: float,
-) -> None:  # fmt: skip
-    """Check that the arguments fit together."""
+) -> tuple[list[sp.csr_array], sp.csr_array, np.ndarray]:  # fmt: skip
+    """Return the matrices of the domains, all of them together, and weights of the documents."""
+    # The arguments are checked. Matrices have no entries of zero, and are scaled if entries are
+    # extreme.
     try:
         widths = {X.shape[1] for X in domains.values()}
         count = len(features)
@@ -356,27 +355,20 @@ def _check(
             f"words={words}, typical={typical}, relevance={relevance}: expected 1 or more, 0 or "
             "more, and 0 to 1"
         )
-
-
-def _matrices(domains: Mapping[str, Matrix]) -> list[sp.csr_array]:
-    """Return the matrices as CSR without entries of zero, and scaled if entries are extreme."""
     Xs = safe_scale([canonical(sp.csr_array(X)) for X in domains.values()], "topics")
     values = np.concatenate([entries(X) for X in Xs])
     if not (np.isfinite(values).all() and values.min(initial=0) >= 0):
         raise ValueError("expected finite weights of 0 or more")
-    return [sp.csr_array(X) for X in Xs]
-
-
-def _weights(Xs: Sequence[sp.csr_array]) -> np.ndarray:
-    """Return the weights (n,) of the documents."""
     sizes = np.array([X.shape[0] for X in Xs])
-    return np.repeat(np.sqrt(sizes.max() / np.maximum(sizes, 1)), sizes)
+    weights = np.repeat(np.sqrt(sizes.max() / np.maximum(sizes, 1)), sizes)
+    X = sp.csr_array(sp.vstack(Xs), dtype=np.float64)
+    return [sp.csr_array(X) for X in Xs], X, weights
 
 
 def _factors(
     X: sp.csr_array, weights: np.ndarray, k: int, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return W (n, k) and H (k, d) of X (n, d) with weighted rows."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return W (n, k), H (k, d) of X with weighted rows, and each word's parts (d, k)."""
     filled = np.flatnonzero(np.diff(X.indptr))
     most = min(len(filled), len(np.unique(X.indices)))
     if not 1 <= k <= most:
@@ -387,12 +379,8 @@ def _factors(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the last digits do not matter
         W[filled] = model.fit_transform(sp.csr_matrix(X[filled].multiply(scales))) / scales
-    return W, model.components_
-
-
-def _word_parts(W: np.ndarray, H: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the part (d, k) of each word in each topic, over all documents."""
-    return np.asarray((H * (weights @ W)[:, None]).T)
+    H = model.components_
+    return W, H, (H * (weights @ W)[:, None]).T
 
 
 def _differences(shares: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -485,9 +473,7 @@ def compare_numbers(
         As by `find_topics`.
     """
     ks = [*ks]
-    _check(domains, features, words, typical, relevance)
-    Xs = _matrices(domains)
-    X, weights = sp.csr_array(sp.vstack(Xs), dtype=np.float64), _weights(Xs)
+    Xs, X, weights = _checked(domains, features, words, typical, relevance)
     rng = np.random.default_rng(seed)
     rows = np.flatnonzero(np.diff(X.indptr))
     parts = [np.sort(rng.permutation(rows)[: int(PART * len(rows))]) for _ in range(REFITS)]
@@ -502,8 +488,7 @@ def compare_numbers(
         named = [{*topic.words} for topic in found.topics]
         agreements = []
         for part in parts:
-            W, H = _factors(X[part], weights[part], k, int(rng.integers(2**31)))
-            P = _word_parts(W, H, weights[part])
+            _, _, P = _factors(X[part], weights[part], k, int(rng.integers(2**31)))
             total = P.sum(axis=1)
             tops = (best_words(p, total, words, relevance)[0] for p in P.T if p.any())
             agreements.append(
