@@ -119,8 +119,8 @@ def _check_files(names: Iterable[str], settings: Settings) -> None:
     from transferbench import experiments, tasks
 
     for name in names:
-        used = {run.task.built for run in experiments.load(name, settings.results).added_runs}
-        needed = {tasks.users_path(task, settings) for task in used} - {""}
+        runs = experiments.load(name, settings.results).added_runs
+        needed = {tasks.users_path(run.task, settings) for run in runs} - {""}
         if missing := sorted(path for path in needed if not Path(path).exists()):
             remedy = "ask its author for them and for the data that they name"
             listed = ", ".join(missing)
