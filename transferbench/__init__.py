@@ -7,7 +7,7 @@ transferbench.evaluate(fit, truth)
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "2.0.0"
+__version__ = "3.0.0"
 __all__ = [
     "Domain", "Fit", "Problem", "Truth", "check_model", "compare", "estimate_shares", "evaluate",
     "fit", "load_task", "results",

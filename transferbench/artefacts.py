@@ -102,7 +102,9 @@ def artefact(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def reuse(*args: P.args, **kwargs: P.kwargs) -> R:
         cache = _cache.get()
-        if cache is None or not cache.may_hold(function):
+        # In a folder none of code that may change while its fingerprint stays the same.
+        kept = cache and isinstance(cache.store, Folder)
+        if cache is None or (kept and untraced(Path(inspect.getfile(function)))):
             return function(*args, **kwargs)
         result: R = cache.get(function, *args, **kwargs)
         return result
@@ -145,11 +147,6 @@ def installed(*names: str) -> dict[str, str]:
 class _Cache:
     store: Folder | Memory
     costs: ArtefactCosts
-
-    def may_hold(self, function: Callable[..., Any]) -> bool:
-        """Return False for code that may change while its fingerprint stays the same."""
-        in_folder = isinstance(self.store, Folder)  # others end with the command
-        return not (in_folder and untraced(Path(inspect.getfile(function))))
 
     def get(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Return the stored result of a call, or call the function and store its result."""

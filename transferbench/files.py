@@ -7,7 +7,7 @@ import re
 import stat
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 
@@ -128,14 +128,14 @@ def exclusive(lock: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     file_lock = FileLock(lock)
-    with reporting(lock), suppress(Timeout):
+    with reporting(lock):
         if lock.is_symlink():  # opening it would empty the file that it leads to
             lock.unlink(missing_ok=True)
         lock.parent.mkdir(parents=True, exist_ok=True)
-        file_lock.acquire(timeout=0)
-    if not file_lock.is_locked:
-        on_wait()
-        with reporting(lock):
+        try:
+            file_lock.acquire(timeout=0)
+        except Timeout:
+            on_wait()
             file_lock.acquire()
     try:
         yield

@@ -136,14 +136,11 @@ def user_place(error: BaseException) -> str:
         is_pseudo = file.name.startswith("<")
         installed = {"site-packages", "dist-packages"}.intersection(file.parts)
         if not (is_pseudo or installed or any(map(file.is_relative_to, libraries))):
-            place = f"{_short_path(file)}:{line}"
+            short = file.name if file.is_absolute() else str(file)
+            with suppress(OSError, ValueError):
+                short = str(file.relative_to(Path.cwd()))
+            place = f"{short}:{line}"
     return message_text(place)
-
-
-def _short_path(file: Path) -> str:
-    with suppress(OSError, ValueError):
-        return str(file.relative_to(Path.cwd()) if file.is_absolute() else file)
-    return file.name
 
 
 def format_traceback(error: BaseException) -> str:

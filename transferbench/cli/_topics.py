@@ -71,9 +71,8 @@ def print_numbers(numbers: Sequence[NumberOfTopics], found: CorpusTopics) -> Non
 
 def notes(found: CorpusTopics) -> list[str]:
     """Return sentences on topics of function words and on topics that are alike."""
-    of_functions = [topic.name for topic in found.topics if topic.is_function]
-    said, alike = list[str](), found.alike()
-    if alike:
+    said = list[str]()
+    if alike := found.alike():
         first = ", ".join(f"{one.number} and {two.number}" for one, two, _ in alike[:MAX_PAIRS])
         more = f" and {counted(len(alike) - MAX_PAIRS, 'more pair')}" * (len(alike) > MAX_PAIRS)
         said.append(
@@ -85,10 +84,9 @@ def notes(found: CorpusTopics) -> list[str]:
     for topic in found.topics:
         if max(topic.shares.values()) > REMAINDER:
             said.append(f"topic {topic.name} is the largest one of most documents of a domain")
-    incoherent = [str(topic.number) for topic in found.topics if topic.coherence < 0]
-    if incoherent:
+    if incoherent := [str(topic.number) for topic in found.topics if topic.coherence < 0]:
         said.append(f"topics whose words seldom occur together: {', '.join(incoherent)}")
-    if of_functions:
+    if of_functions := [topic.name for topic in found.topics if topic.is_function]:
         said.append(
             f"mostly words that say little: {'; '.join(of_functions)}; --option stop_words=english "
             "leaves out English ones, --option stop_words=FILE words of your own"
@@ -236,10 +234,11 @@ def _print_rows(
     left = sum(widths) + 2 * len(widths)
     echo(f"{'  '.join(map(str.ljust, heads, widths))}  words")
     for row, of_row, documents in zip(rows, words, typical, strict=True):
-        first, *more = textwrap.wrap(", ".join(of_row), max(40, WIDTH - left)) or [""]
-        echo(f"{'  '.join(map(str.ljust, row, widths))}  {first}".rstrip())
-        for line in more:
-            echo(" " * left + line)
+        cells = f"{'  '.join(map(str.ljust, row, widths))}  "
+        width, indent = max(left + 40, WIDTH), " " * left
+        echo(
+            textwrap.fill(", ".join(of_row), width, initial_indent=cells, subsequent_indent=indent)
+        )
         for domain, document in documents:
             place = ": ".join(filter(None, describe(domain, document)))
             echo(f"    {textwrap.shorten(place, WIDTH - 4)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,13 @@ if TYPE_CHECKING:
 
 #: The value of --model that stands for the recommended model.
 AUTO = "auto"
+#: Suffixes of a page.
+HTML = (".html", ".htm")
+#: The option for the features of the user's texts.
+TASK_OPTIONS: tuple[str, ...] = option(
+    "--option", multiple=True, metavar="NAME=VALUE",
+    help="Set how texts become features; `describe own` lists the options. Repeatable.",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,10 +63,7 @@ class FileOptions:
         "--seed", type=Checked(Seed), default=0, show_default=True,
         help="Seed of random models, and of the draw for --label-sample.",
     )  # fmt: skip
-    task_options: tuple[str, ...] = option(
-        "--option", multiple=True, metavar="NAME=VALUE",
-        help="Set how texts become features; `describe own` lists the options. Repeatable.",
-    )  # fmt: skip
+    task_options: tuple[str, ...] = TASK_OPTIONS
     label_sample: int | None = option(
         "--label-sample", type=Checked(Count), metavar="N",
         help="Write N random documents of the targets to the file of --labels. Fill in their "
@@ -177,21 +182,20 @@ class UserData(ReadOptions, FileOptions):
             )
         from transferbench.own.predictions import COLUMNS, SUFFIXES
 
-        outputs: list[tuple[str, Path, Sequence[str]]] = [("--out", out, SUFFIXES)] if out else []
-        if html:
-            outputs.append(("--html", html, (".html", ".htm")))
-        if self.label_sample:
-            outputs.append(("--labels", self.sample_file, (".csv",)))
+        sample = self.sample_file if self.label_sample else None
+        outputs = [
+            ("--out", out, SUFFIXES),
+            ("--html", html, HTML),
+            ("--labels", sample, (".csv",)),
+        ]
         taken = {self.text.casefold(), self.label.casefold()} & COLUMNS
         if taken and (out or self.label_sample):
             why = "transferbench writes a column of this name, so yours would be lost"
             raise UserError(f"column {brief(taken.pop())}: {why}; rename it in your file.")
         read = input_files([*self.sources, *self.targets], self.vectors, self.task_options)
         check_outputs(outputs, [*read, *([self.sample_file] if self.sampled else [])])
-        if self.label_sample and os.path.lexists(self.sample_file):
-            raise UserError(
-                f"--labels {self.sample_file} exists and may hold labels; name another file."
-            )
+        if sample and os.path.lexists(sample):
+            raise UserError(f"--labels {sample} exists and may hold labels; name another file.")
 
 
 def input_files(
@@ -204,11 +208,14 @@ def input_files(
 
 
 def check_outputs(
-    outputs: Iterable[tuple[str, Path, Sequence[str]]], inputs: Iterable[Path]
+    outputs: Iterable[tuple[str, Path | None, Sequence[str]]], inputs: Iterable[Path]
 ) -> None:
     """Check that files can be written and are no inputs, before work begins."""
+    # `outputs`: Options with their files, None without one, and their suffixes.
     used = {os.path.realpath(file) for file in inputs}  # Path.resolve raises for a loop of links
     for flag, path, suffixes in outputs:
+        if path is None:
+            continue
         name = f"{flag} {path}"
         if path.suffix.lower() not in suffixes:
             expected = " or ".join(filter(None, [", ".join(suffixes[:-1]), suffixes[-1]]))
@@ -217,15 +224,12 @@ def check_outputs(
             raise UserError(f"{name} is one of the files to read or write; choose another.")
         used.add(os.path.realpath(path))
         why = ""
-        try:
+        with suppress(OSError):  # no regular file, read-only, or a name that is too long
             file_mode(path)
-            if not path.parent.is_dir():
-                why = " Reason: the folder does not exist."
-            can_write = not why and os.access(path.parent, os.W_OK)
-        except OSError:  # no regular file, read-only, or a name that is too long
-            can_write = False
-        if not can_write:
-            raise UserError(f"{name}: no file can be written there; name another place.{why}")
+            if os.access(path.parent, os.W_OK):
+                continue
+            why = "" if path.parent.is_dir() else " Reason: the folder does not exist."
+        raise UserError(f"{name}: no file can be written there; name another place.{why}")
 
 
 def print_used(session: Session) -> None:

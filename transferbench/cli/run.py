@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 from operator import attrgetter
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
 import click
@@ -100,8 +101,6 @@ def command(
 
 def _rows(records: Sequence[Record]) -> tuple[list[list[str]], dict[str, Experiment]]:
     """Return a row for each model and domain, and the experiments that it quotes, by name."""
-    from statistics import fmean
-
     from transferbench.evidence import published
     from transferbench.measures import headings
 
@@ -131,7 +130,5 @@ def _rows(records: Sequence[Record]) -> tuple[list[list[str]], dict[str, Experim
 
 def _mean(values: list[float]) -> str:
     """Return the mean and, for several values, the standard deviation."""
-    from statistics import fmean, stdev
-
     mean = f"{fmean(values):.2f}"
     return f"{mean} ± {stdev(values):.2f}" if len(values) > 1 else mean

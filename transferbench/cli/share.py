@@ -39,8 +39,7 @@ def command(settings: Settings, experiment: str, out: Path | None) -> None:
     packed = bundle.pack(file, results, records, path.name)
     for sentence in policy.outdated(file.added_runs, records, settings):
         echo(f"warning: {file.name}: {sentence}.", err=True)
-    used = {run.task.built for run in file.added_runs}
-    if missing := sorted({tasks.users_path(task, settings) for task in used} - {""}):
+    if missing := sorted({tasks.users_path(r.task, settings) for r in file.added_runs} - {""}):
         remedy = "whoever verifies it needs these files, and the data that they name"
         echo(f"warning: not in the zip: {', '.join(missing)}; {remedy}.", err=True)
     with writing(path) as temporary:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -18,13 +17,12 @@ from transferbench.cli._options import (
     completing,
     is_task,
     option,
-    parameter_options,
     passing,
     task,
     task_names,
 )
 from transferbench.cli._terminal import echo, echo_json
-from transferbench.cli._user import check_outputs, input_files, print_used
+from transferbench.cli._user import HTML, TASK_OPTIONS, check_outputs, input_files, print_used
 from transferbench.errors import UserError
 from transferbench.files import user_path
 from transferbench.messages import no_formula, shorten
@@ -34,8 +32,8 @@ from transferbench.settings import Settings
 
 if TYPE_CHECKING:
     from transferbench.own.corpus import CorpusTopics
-    from transferbench.own.documents import Documents
     from transferbench.own.page import Describe
+    from transferbench.own.session import Session
     from transferbench.own.topics import Topics
     from transferbench.problem import Fit, Problem
 
@@ -47,9 +45,60 @@ COLLAPSED = 1.5
 ALIKE = 0.1
 
 
+def _output(flag: str, text: str) -> Any:
+    """Declare the option of a file to write."""
+    return option(
+        flag, type=click.Path(), help=text, callback=lambda _, __, path: path and user_path(path)
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
-class Files(ReadOptions):
-    """Values of the options that name the user's files."""
+class TopicOptions:
+    """Values of the options that say what to fit, to print and to write."""
+
+    ks: tuple[int, ...] | None = option(
+        "--k", type=Checked(tuple[Count, ...], "N[,N…]"),
+        help="Number of topics without a model. Several numbers with commas are compared.  "
+        "[default: 20]",
+    )  # fmt: skip
+    assignments: tuple[str, ...] = option(
+        "--set", multiple=True, metavar="NAME=VALUE", help="Parameter of the model; repeatable."
+    )
+    seed: int = option(
+        "--seed", type=Checked(Seed), default=0, show_default=True, help="Seed of the fit."
+    )
+    words: int = option(
+        "--words", type=Checked(Count), default=10, show_default=True, help="Words of a topic."
+    )
+    most: int = option(
+        "--topics", type=Checked(Count), default=10, show_default=True,
+        help="Number of topics to print for each domain, the largest first.",
+    )  # fmt: skip
+    documents: int = option(
+        "--documents", type=Checked(CountOrZero), default=0, show_default=True,
+        help="Number of typical documents to print for each topic.",
+    )  # fmt: skip
+    relevance: float = option(
+        "--relevance", type=Checked(Annotated[float, Ge(0), Le(1)]), default=0.6, show_default=True,
+        help="Order of the words of a topic. 1 orders them by their frequency in the topic. A "
+        "smaller value also prefers words that are more frequent there than elsewhere.",
+    )  # fmt: skip
+    csv: Path | None = _output("--csv", "Write all topics as CSV.")  # noqa: RUF009
+    html: Path | None = _output("--html", "Write all topics as a page.")  # noqa: RUF009
+    by_document: Path | None = _output(  # noqa: RUF009
+        "--by-document",
+        "Write the largest topic of each document as CSV, beside your columns but the text.",
+    )
+    shares: Path | None = _output(  # noqa: RUF009
+        "--shares",
+        "Write the shares of all topics in each document as CSV, as --by-document does.",
+    )
+    as_json: bool = option("--json", is_flag=True, help="Print one JSON object only.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(ReadOptions, TopicOptions):
+    """Values of all options; the help lists first TopicOptions, then ReadOptions."""
 
     setting_form = "{flag} {quoted}"
     sources: tuple[str, ...] = option(
@@ -61,15 +110,76 @@ class Files(ReadOptions):
         "--target", type=click.Path(), multiple=True,
         help="Documents of another domain of your own; repeatable.",
     )  # fmt: skip
-    task_options: tuple[str, ...] = option(
-        "--option", multiple=True, metavar="NAME=VALUE",
-        help="Set how texts become features; `describe own` lists the options. Repeatable.",
-    )  # fmt: skip
+    task_options: tuple[str, ...] = TASK_OPTIONS
 
-    def changed(self) -> list[str]:
-        """Return the options that do not have their default."""
-        defaults = {f: () if f.default is MISSING else f.default for f in fields(self)}
-        return [f.metadata["flags"][0] for f, v in defaults.items() if getattr(self, f.name) != v]
+    @property
+    def of_topics(self) -> dict[str, Any]:
+        """The arguments of the functions that find topics."""
+        typical = max(self.documents, 3)
+        return {"words": self.words, "typical": typical, "relevance": self.relevance}
+
+    def check(self, model: str | None, name: str | None) -> None:
+        """Check the options against each other and, before work begins, the files to write."""
+        from transferbench import datasets, tasks
+
+        inputs = input_files([*self.sources, *self.targets], self.vectors, self.task_options)
+        if name and (users := tasks.users_path(value := tasks.Task.parse(task(name)))):
+            inputs += datasets.module(value.base).user_files(user_path(users))
+        table = (".csv",)
+        check_outputs(
+            [
+                ("--csv", self.csv, table), ("--by-document", self.by_document, table),
+                ("--shares", self.shares, table), ("--html", self.html, HTML),
+            ],
+            inputs,
+        )  # fmt: skip
+        if bool(name) == bool(self.sources or self.targets):
+            raise UserError("expected either a task or files (--source, --target).")
+        of_files = {each.name for each in fields(TopicOptions)}
+        flags = [
+            each.metadata["flags"][0]
+            for each in fields(self)
+            if each.name not in of_files
+            and getattr(self, each.name) != (() if each.default is MISSING else each.default)
+        ]
+        if name and flags:
+            raise UserError(
+                f"{', '.join(flags)}: only for files (--source, --target); write options of a task "
+                "into its name (TASK:NAME=VALUE), those of your own task into its file."
+            )
+        if self.separator is not None:
+            why = "models with topics take one label" if model else "labels are not read"
+            raise UserError(f"--label-separator: {why}; leave it out.")
+        if model and not name and not self.targets:
+            raise UserError("--target is missing; name a file of documents of another domain.")
+        if model and not name and not self.sources:
+            raise UserError(
+                f"--source is missing; name a file of labelled documents. For topics without "
+                f"labels, leave out {model}."
+            )
+        if self.assignments and not model:
+            raise UserError("--set is for a model; name one, or set the number of topics by --k.")
+        if self.ks and model:
+            raise UserError(
+                f"--k is for topics without a model; set parameters of {model} by --set."
+            )
+
+    def write(self, found: Topics | CorpusTopics, session: Session) -> None:
+        """Write the tables of the topics and of the documents."""
+        from transferbench.files import write_text
+        from transferbench.own import predictions
+
+        if self.csv:
+            table = found.to_frame().map(no_formula)
+            write_text(self.csv, table.to_csv(index=False, float_format="%.4g"))
+        names = [domain.name for domain in session.problem.domains]
+        read = dict(zip(names, (*session.sources, *session.targets), strict=False))
+        of_sources = dict.fromkeys(names[: len(self.sources)], self.of_sources().text)
+        texts = dict.fromkeys(names, self.text) | of_sources
+        tables = ((self.by_document, found.documents_frame), (self.shares, found.shares_frame))
+        for path, frame in tables:
+            if path:
+                predictions.write(path, predictions.beside_columns(frame(), read, texts))
 
 
 @click.command()
@@ -80,48 +190,9 @@ class Files(ReadOptions):
     shell_complete=completing(lambda: models.WITH_TOPICS),
 )
 @click.argument("name", metavar="[TASK]", required=False, shell_complete=completing(task_names))
-@click.option(
-    "--k", "ks", type=Checked(tuple[Count, ...], "N[,N…]"),
-    help="Number of topics without a model. Several numbers with commas are compared.  "
-    "[default: 20]",
-)  # fmt: skip
-@parameter_options
-@click.option("--seed", type=Checked(Seed), default=0, show_default=True, help="Seed of the fit.")
-@click.option(
-    "--words", type=Checked(Count), default=10, show_default=True, help="Words of a topic."
-)
-@click.option(
-    "--topics", "most", type=Checked(Count), default=10, show_default=True,
-    help="Number of topics to print for each domain, the largest first.",
-)  # fmt: skip
-@click.option(
-    "--documents", type=Checked(CountOrZero), default=0, show_default=True,
-    help="Number of typical documents to print for each topic.",
-)  # fmt: skip
-@click.option(
-    "--relevance", type=Checked(Annotated[float, Ge(0), Le(1)]), default=0.6, show_default=True,
-    help="Order of the words of a topic. 1 orders them by their frequency in the topic. A smaller "
-    "value also prefers words that are more frequent there than elsewhere.",
-)  # fmt: skip
-@click.option("--csv", "csv", type=click.Path(path_type=Path), help="Write all topics as CSV.")
-@click.option("--html", type=click.Path(path_type=Path), help="Write all topics as a page.")
-@click.option(
-    "--by-document", type=click.Path(path_type=Path),
-    help="Write the largest topic of each document as CSV, beside your columns but the text.",
-)  # fmt: skip
-@click.option(
-    "--shares", type=click.Path(path_type=Path),
-    help="Write the shares of all topics in each document as CSV, as --by-document does.",
-)  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object only.")
-@passing("files", Files)
+@passing("asked", Request)
 @click.pass_obj
-def command(
-    settings: Settings, model: str | None, name: str | None, ks: tuple[int, ...] | None,
-    assignments: tuple[str, ...], seed: int, words: int, most: int, documents: int,
-    relevance: float, csv: Path | None, html: Path | None, by_document: Path | None,
-    shares: Path | None, as_json: bool, files: Files,
-) -> None:  # fmt: skip
+def command(settings: Settings, model: str | None, name: str | None, asked: Request) -> None:
     """Print the topics of documents: their words, shares and typical documents.
 
     \b
@@ -145,160 +216,52 @@ def command(
     """
     from transferbench.tasks import YAML_SUFFIXES
 
-    has_files = bool(files.sources or files.targets)
+    has_files = bool(asked.sources or asked.targets)
     if model and not name and not has_files and model not in models.registry() and is_task(model):
         model, name = None, model
     for given in (model, name):
         if given and user_path(given).exists() and not given.endswith(YAML_SUFFIXES):
             raise UserError(f"{given} is a file; write --target before each file of documents.")
-    csv, html, by_document, shares = (
-        path and user_path(path) for path in (csv, html, by_document, shares)
-    )
-    output = Outputs(csv, html, by_document, shares, as_json)
-    output.check(name, files)
-    shown = Shown(words, most, documents, relevance)
-    _check_files(model, name, files)
-    if model is None:
-        if assignments:
-            raise UserError("--set is for a model; name one, or set the number of topics by --k.")
-        _topics_of_corpus(name, ks or (20,), seed, shown, output, files, settings)
-        return
-    if ks:
-        raise UserError(f"--k is for topics without a model; set parameters of {model} by --set.")
-    _topics_of_model(model, name, assignments, seed, shown, output, files, settings)
+    asked.check(model, name)
+    if model:
+        _topics_of_model(model, name, asked, settings)
+    else:
+        _topics_of_corpus(name, asked, settings)
+    for path in filter(None, (asked.csv, asked.html, asked.by_document, asked.shares)):
+        echo(path, err=asked.as_json)
 
 
-@dataclass(frozen=True)
-class Shown:
-    """The numbers of words, topics and documents to show, and the order of the words."""
-
-    words: int
-    topics: int
-    documents: int
-    relevance: float
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The arguments of the functions that find topics."""
-        typical = max(self.documents, 3)
-        return {"words": self.words, "typical": typical, "relevance": self.relevance}
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """The files to write."""
-
-    csv: Path | None
-    html: Path | None
-    by_document: Path | None
-    shares: Path | None
-    #: True if only JSON is printed.
-    as_json: bool
-
-    def check(self, name: str | None, files: Files) -> None:
-        """Check the outputs against the files of the user that are read, see `check_outputs`."""
-        from transferbench import datasets, tasks
-
-        names = [*files.sources, *files.targets]
-        inputs = input_files(names, files.vectors, files.task_options)
-        if name and (users := tasks.users_path(value := tasks.Task.parse(task(name)))):
-            inputs += datasets.module(value.base).user_files(user_path(users))
-        outputs = (
-            ("--csv", self.csv, (".csv",)),
-            ("--by-document", self.by_document, (".csv",)),
-            ("--shares", self.shares, (".csv",)),
-            ("--html", self.html, (".html", ".htm")),
-        )
-        check_outputs([(flag, path, suffixes) for flag, path, suffixes in outputs if path], inputs)
-
-    def write(
-        self, found: Topics | CorpusTopics, read: Mapping[str, Documents], files: Files
-    ) -> None:
-        """Write the tables of the topics and of the documents."""
-        # `read`: The user's documents of each domain; empty for a task.
-        from transferbench.files import write_text
-        from transferbench.own import predictions
-
-        if self.csv:
-            table = found.to_frame().map(no_formula)
-            write_text(self.csv, table.to_csv(index=False, float_format="%.4g"))
-        of_sources = dict.fromkeys([*read][: len(files.sources)], files.of_sources().text)
-        texts = dict.fromkeys(read, files.text) | of_sources
-        tables = ((self.by_document, found.documents_frame), (self.shares, found.shares_frame))
-        for path, frame in tables:
-            if path:
-                predictions.write(path, predictions.beside_columns(frame(), read, texts))
-
-    def name(self) -> None:
-        """Print the names of the files that were written."""
-        for path in filter(None, (self.csv, self.html, self.by_document, self.shares)):
-            echo(path, err=self.as_json)
-
-
-def _check_files(model: str | None, name: str | None, files: Files) -> None:
-    """Check that there is a task or files, and what a task and a model need."""
-    has_files = bool(files.sources or files.targets)
-    if bool(name) == has_files:
-        raise UserError("expected either a task or files (--source, --target).")
-    if name and (flags := files.changed()):
-        raise UserError(
-            f"{', '.join(flags)}: only for files (--source, --target); write options of a task "
-            "into its name (TASK:NAME=VALUE), those of your own task into its file."
-        )
-    if files.separator is not None:
-        why = "models with topics take one label" if model else "labels are not read"
-        raise UserError(f"--label-separator: {why}; leave it out.")
-    if model and has_files and not files.targets:
-        raise UserError("--target is missing; name a file of documents of another domain.")
-    if model and has_files and not files.sources:
-        raise UserError(
-            f"--source is missing; name a file of labelled documents. For topics without labels, "
-            f"leave out {model}."
-        )
-
-
-def _topics_of_corpus(
-    name: str | None, ks: tuple[int, ...], seed: int, shown: Shown, output: Outputs, files: Files,
-    settings: Settings,
-) -> None:  # fmt: skip
+def _topics_of_corpus(name: str | None, asked: Request, settings: Settings) -> None:
     """Find topics without labels, print and write them."""
     from transferbench import tasks
     from transferbench.cli import _topics
     from transferbench.own.problem import load_unlabelled
     from transferbench.own.session import Session
 
-    describe: Describe
-    read: Mapping[str, Documents] = {}
     if name:
-        problem, _ = tasks.load(tasks.Task.parse(task(name)), settings)
-        describe, options = partial(_largest_words, problem), {}
+        session = Session(tasks.load(tasks.Task.parse(task(name)), settings)[0], ())
     else:
-        loaded = load_unlabelled(
-            find_domains(files.sources),
-            find_domains(files.targets),
-            parse(files.task_options),
-            files,
-        )
-        problem, options = loaded.problem, loaded.options
-        read = _by_domain(problem, loaded.targets)
-        session = Session(problem, (), targets=loaded.targets, options=options)
+        domains = find_domains(asked.sources), find_domains(asked.targets)
+        loaded = load_unlabelled(*domains, parse(asked.task_options), asked)
+        session = Session(loaded.problem, (), targets=loaded.targets, options=loaded.options)
         print_used(session)
-        describe = session.describe_in
+    problem, describe = session.problem, _describe(session)
+    ks = asked.ks or (20,)
     try:
-        found, numbers = _topics.fit(problem, ks, seed=seed, **shown.settings)
+        found, numbers = _topics.fit(problem, ks, seed=asked.seed, **asked.of_topics)
     except ValueError as error:
         raise UserError(f"{error}; give a smaller --k.") from error
     notes = _topics.notes(found)
-    output.write(found, read, files)
-    if output.html:
+    asked.write(found, session)
+    if asked.html:
         from transferbench.own import page
 
         what = problem.name if name else shorten(", ".join(d.name for d in problem.domains), 80)
-        set_to = {"k": ",".join(map(str, ks)), "seed": seed, "relevance": shown.relevance}
-        options = {**options, **set_to}
+        set_to = {"k": ",".join(map(str, ks)), "seed": asked.seed, "relevance": asked.relevance}
+        options = {**session.options, **set_to}
         sentences = [*_topics.contrasts(found), *notes]
-        page.write_corpus(output.html, problem, found, numbers, sentences, describe, options, what)
-    if output.as_json:
+        page.write_corpus(asked.html, problem, found, numbers, sentences, describe, options, what)
+    if asked.as_json:
         rows = [topic.to_dict() for topic in found.topics]
         compared = [{"k": n.k, **n.measures} for n in numbers]
         quality = {"coherence": found.coherence, "diversity": found.diversity}
@@ -306,21 +269,12 @@ def _topics_of_corpus(
     else:
         if numbers:
             _topics.print_numbers(numbers, found)
-        _topics.print_topics(found, describe, shown.topics, shown.documents)
+        _topics.print_topics(found, describe, asked.most, asked.documents)
     for note in notes:
         echo(f"note: {note}.", err=True)
-    output.name()
 
 
-def _by_domain(problem: Problem, read: Sequence[Documents]) -> dict[str, Documents]:
-    """Return the user's documents of each domain by its name."""
-    return {domain.name: documents for domain, documents in zip(problem.domains, read, strict=True)}
-
-
-def _topics_of_model(
-    model: str, name: str | None, assignments: Sequence[str], seed: int, shown: Shown,
-    output: Outputs, files: Files, settings: Settings,
-) -> None:  # fmt: skip
+def _topics_of_model(model: str, name: str | None, asked: Request, settings: Settings) -> None:
     """Find the topics of a model, print and write them."""
     from transferbench import topics
     from transferbench.cli import _topics
@@ -332,30 +286,25 @@ def _topics_of_model(
             f"{model} has no feature clusters; expected {expected}. For topics without labels, "
             "leave out the model."
         )
-    fit, problem, read, describe = _fitted(model, name, assignments, seed, files, settings)
+    fit, session = _fitted(model, name, asked, settings)
+    problem, describe = session.problem, _describe(session)
     try:
-        found = topics.topics_of(fit, problem, **shown.settings)
+        found = topics.topics_of(fit, problem, **asked.of_topics)
     except ValueError as error:
         raise UserError(f"{model}: {error}.") from error
-    output.write(found, read, files)
-    if output.html:
+    asked.write(found, session)
+    if asked.html:
         from transferbench.own import page
 
-        options = parse(files.task_options)
-        page.write_topics(output.html, model, problem, found, describe, options, named=bool(name))
-    if output.as_json:
-        quality = {
-            domain: {
-                "coherence": found.coherence(domain),
-                "diversity": found.diversity(domain),
-                "effective": found.effective(domain),
-            }
-            for domain in found.topics
-        }
+        options = parse(asked.task_options)
+        page.write_topics(asked.html, model, problem, found, describe, options, named=bool(name))
+    if asked.as_json:
+        measures = ("coherence", "diversity", "effective")
+        quality = {d: {m: getattr(found, m)(d) for m in measures} for d in found.topics}
         rows = found.to_frame().to_dict("records")
         echo_json({"model": model, "classes": found.classes, "quality": quality, "topics": rows})
     else:
-        _topics.print_topics_of_model(found, describe, shown.topics, shown.documents)
+        _topics.print_topics_of_model(found, describe, asked.most, asked.documents)
     for domain, of_domain in found.topics.items():
         why = ""
         if found.effective(domain) < COLLAPSED:
@@ -366,21 +315,19 @@ def _topics_of_model(
             others = "another model" if model == "dtl" else "another model, such as dtl"
             remedy = f"--set lam=0.01 or {others}" if model == "gcmf" else others
             echo(f"warning: {domain}: {why}; try {remedy}.", err=True)
-    output.name()
 
 
 def _fitted(
-    model: str, name: str | None, assignments: Sequence[str], seed: int, files: Files,
-    settings: Settings,
-) -> tuple[Fit, Problem, dict[str, Documents], Describe]:  # fmt: skip
-    """Return the fit, its problem, the user's files, and the function that describes a document."""
+    model: str, name: str | None, asked: Request, settings: Settings
+) -> tuple[Fit, Session]:
+    """Return the fit of a model, with its problem and the user's files."""
     from transferbench import api, tasks
     from transferbench.core.parallel import threads, use_threads
     from transferbench.own.fits import plan_fits
     from transferbench.own.session import Session
     from transferbench.runs.machine import cores
 
-    given = parse(assignments)
+    given, seed = parse(asked.assignments), asked.seed
     with use_threads(), use_threads(min(threads(), cores())):
         if name:
             problem, _ = tasks.load(tasks.Task.parse(task(name)), settings)
@@ -389,10 +336,11 @@ def _fitted(
                 fit = models.fit(model, problem, params, seed=seed, watch=None)
             except ValueError as error:
                 raise UserError(f"{model}: {error}; try other parameters (--set).") from error
-            return fit, problem, {}, partial(_largest_words, problem)
+            return fit, Session(problem, ())
         session = Session.from_files(
-            files.sources, files.targets, plan_fits("transfer", [model], {model: given}, seed=seed),
-            labels="none", options=parse(files.task_options), read_options=files, using=settings,
+            asked.sources, asked.targets,
+            plan_fits("transfer", [model], {model: given}, seed=seed),
+            labels="none", options=parse(asked.task_options), read_options=asked, using=settings,
         )  # fmt: skip
         compared = session.compare(crossed=False, untrained=False, clusters=True)
     fits = compared.models[model].fits
@@ -401,8 +349,12 @@ def _fitted(
         raise UserError(f"{model} cannot be fitted: {reasons}.")
     for doubt in (*compared.doubts, *compared.models[model].doubts):
         echo(f"warning: {doubt}.", err=True)
-    read = _by_domain(session.problem, [*session.sources, *session.targets])
-    return fits[0], session.problem, read, session.describe_in
+    return fits[0], session
+
+
+def _describe(session: Session) -> Describe:
+    """Return the function that describes a document: by its text or, of a task, by its words."""
+    return session.describe_in if session.targets else partial(_largest_words, session.problem)
 
 
 def _largest_words(problem: Problem, name: str, row: int) -> tuple[str, str]:

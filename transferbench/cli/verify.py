@@ -1,7 +1,7 @@
 """transferbench verify."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -74,8 +74,7 @@ def command(
             check_files(map(Path, names), settings.max_bytes)
             names = tuple(bundle.unpack(Path(name), Path(folder)) for name in names)
             settings = settings.replace(results=Path(folder))
-            _check_files(names, settings)
-            _name_code(names, settings.results)
+            _check_zips(names, settings)
         found = with_runs(settings, experiments.expand(names), None)
         measured = verify.committed(found, settings.results)
         chosen = verify.quickest(measured, seconds)
@@ -114,28 +113,22 @@ def _compare_code(
     return 0
 
 
-def _check_files(names: Iterable[str], settings: Settings) -> None:
-    """Raise UserError if a task file that the author of a zip used is missing here."""
-    from transferbench import experiments, tasks
+def _check_zips(names: Sequence[str], settings: Settings) -> None:
+    """Check that files which zips need are here; list their code and, on a terminal, ask."""
+    from transferbench import experiments, models, tasks
 
+    code = set[str]()
     for name in names:
-        used = {run.task.built for run in experiments.load(name, settings.results).added_runs}
-        needed = {tasks.users_path(task, settings) for task in used} - {""}
+        experiment = experiments.load(name, settings.results)
+        needed = {tasks.users_path(run.task, settings) for run in experiment.added_runs} - {""}
         if missing := sorted(path for path in needed if not Path(path).exists()):
             remedy = "ask its author for them and for the data that they name"
             listed = ", ".join(missing)
             raise UserError(f"{name}.zip needs files that are not in it: {listed}; {remedy}.")
-
-
-def _name_code(names: Iterable[str], results: Path) -> None:
-    """List the code that the runs of a zip execute; on a terminal, ask whether to run it."""
-    from transferbench import experiments, models
-
-    columns = [c for n in names for c in experiments.load(n, results).spec.columns.values()]
-    code = sorted({column.model for column in columns if models.is_external(column.model)})
+        code |= {c.model for c in experiment.spec.columns.values() if models.is_external(c.model)}
     if not code:
         return
-    listed = ", ".join(name.removeprefix(f"{results.as_posix()}/") for name in code)
+    listed = ", ".join(c.removeprefix(f"{settings.results.as_posix()}/") for c in sorted(code))
     say(f"warning: this zip runs code with your rights: {listed}; trust its author", err=True)
     if sys.stdin.isatty() and sys.stderr.isatty() and not click.confirm("Run it?", err=True):
         raise UserError("nothing was run; read the files in the folder models of the zip first.")

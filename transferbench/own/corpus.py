@@ -35,11 +35,11 @@ from transferbench.data.text import document_frequency
 from transferbench.own.topics import (
     RELEVANCE,
     TINY,
-    all_shares,
+    NamedShares,
+    OfDocuments,
     best_words,
     coherence_of,
     diversity_of,
-    largest_topics,
     mean_coherence,
     typical_rows,
     with_rows,
@@ -140,7 +140,7 @@ class CorpusTopic:
 
 
 @dataclass(frozen=True)
-class CorpusTopics:
+class CorpusTopics(OfDocuments):
     """Topics of documents without labels.
 
     Parameters
@@ -230,17 +230,10 @@ class CorpusTopics:
             for topic in self.topics
         )  # fmt: skip
 
-    def documents_frame(self) -> DataFrame:
-        """Return a row for each document; see `Topics.documents_frame`."""
-        return largest_topics({domain: (self._named, S) for domain, S in self.shares.items()})
-
-    def shares_frame(self) -> DataFrame:
-        """Return a row for each document; see `Topics.shares_frame`."""
-        return all_shares({domain: (self._named, S) for domain, S in self.shares.items()})
-
     @property
-    def _named(self) -> list[tuple[str, Sequence[str]]]:
-        return [(str(topic.number), topic.words) for topic in self.topics]
+    def _named(self) -> dict[str, NamedShares]:
+        names = [(str(topic.number), topic.words) for topic in self.topics]
+        return {domain: (names, shares) for domain, shares in self.shares.items()}
 
 
 def find_topics(
@@ -285,11 +278,9 @@ def find_topics(
         If a value is out of its range, if the matrices and words do not fit together, or if there
         are fewer documents with words, or fewer words, than topics.
     """
-    _check(domains, features, words, typical, relevance)
-    names, Xs = [*domains], _matrices(domains)
-    X = sp.csr_array(sp.vstack(Xs), dtype=np.float64)
-    weights = _weights(Xs)
-    W, H = _factors(X, weights, k, seed)
+    Xs, X, weights = _checked(domains, features, words, typical, relevance)
+    names = [*domains]
+    W, H, P = _factors(X, weights, k, seed)
     mass = W * H.sum(axis=1)  # (n, k)
     used = np.flatnonzero(mass.any(axis=0))
     if not used.size:
@@ -311,7 +302,6 @@ def find_topics(
     order = used[np.lexsort([-size for size in sizes_of])]
     counted = [is_largest[name][known[name]][:, order].astype(float) for name in names]
     differences = _differences(counted)
-    P = _word_parts(W, H, weights)  # (d, k)
     total = P.sum(axis=1)
     occurs = {name: sp.csc_array(of > 0) for name, of in zip(names, Xs, strict=True)}
     frequent = np.zeros(X.shape[1], bool)
@@ -342,11 +332,13 @@ def find_topics(
     return CorpusTopics(tuple(topics), {name: S[:, order] for name, S in of_domain.items()})
 
 
-def _check(
+def _checked(
     domains: Mapping[str, Matrix], features: Sequence[str] | np.ndarray, words: int, typical: int,
     relevance: float,
-) -> None:  # fmt: skip
-    """Check that the arguments fit together."""
+) -> tuple[list[sp.csr_array], sp.csr_array, np.ndarray]:  # fmt: skip
+    """Return the matrices of the domains, all of them together, and weights of the documents."""
+    # The arguments are checked. Matrices have no entries of zero, and are scaled if entries are
+    # extreme.
     try:
         widths = {X.shape[1] for X in domains.values()}
         count = len(features)
@@ -363,27 +355,20 @@ def _check(
             f"words={words}, typical={typical}, relevance={relevance}: expected 1 or more, 0 or "
             "more, and 0 to 1"
         )
-
-
-def _matrices(domains: Mapping[str, Matrix]) -> list[sp.csr_array]:
-    """Return the matrices as CSR without entries of zero, and scaled if entries are extreme."""
     Xs = safe_scale([canonical(sp.csr_array(X)) for X in domains.values()], "topics")
     values = np.concatenate([entries(X) for X in Xs])
     if not (np.isfinite(values).all() and values.min(initial=0) >= 0):
         raise ValueError("expected finite weights of 0 or more")
-    return [sp.csr_array(X) for X in Xs]
-
-
-def _weights(Xs: Sequence[sp.csr_array]) -> np.ndarray:
-    """Return the weights (n,) of the documents."""
     sizes = np.array([X.shape[0] for X in Xs])
-    return np.repeat(np.sqrt(sizes.max() / np.maximum(sizes, 1)), sizes)
+    weights = np.repeat(np.sqrt(sizes.max() / np.maximum(sizes, 1)), sizes)
+    X = sp.csr_array(sp.vstack(Xs), dtype=np.float64)
+    return [sp.csr_array(X) for X in Xs], X, weights
 
 
 def _factors(
     X: sp.csr_array, weights: np.ndarray, k: int, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return W (n, k) and H (k, d) of X (n, d) with weighted rows."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return W (n, k), H (k, d) of X with weighted rows, and each word's parts (d, k)."""
     filled = np.flatnonzero(np.diff(X.indptr))
     most = min(len(filled), len(np.unique(X.indices)))
     if not 1 <= k <= most:
@@ -394,12 +379,8 @@ def _factors(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the last digits do not matter
         W[filled] = model.fit_transform(sp.csr_matrix(X[filled].multiply(scales))) / scales
-    return W, model.components_
-
-
-def _word_parts(W: np.ndarray, H: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the part (d, k) of each word in each topic, over all documents."""
-    return np.asarray((H * (weights @ W)[:, None]).T)
+    H = model.components_
+    return W, H, (H * (weights @ W)[:, None]).T
 
 
 def _differences(shares: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -410,17 +391,15 @@ def _differences(shares: Sequence[np.ndarray]) -> list[np.ndarray]:
     found = []
     for of in others:
         sizes = np.array([len(first), len(of)])
-        if sizes.min() < 2:
-            value = of.mean(axis=0) - first.mean(axis=0) if sizes.min() else np.full(k, nan)
-            found.append(np.stack([value, *np.full((2, k), nan)]))
-            continue
-        variances = np.stack([each.var(axis=0, ddof=1) for each in (first, of)])
-        pooled = (sizes - 1) @ variances / (sizes.sum() - 2)
-        errors = np.maximum(variances, pooled) / sizes[:, None]
-        error = errors.sum(axis=0)
-        freedom = error**2 / np.maximum((errors**2 / (sizes - 1)[:, None]).sum(axis=0), TINY)
-        half = t.ppf(quantile, np.maximum(freedom, 1)) * np.sqrt(error)
-        value = of.mean(axis=0) - first.mean(axis=0)
+        value = of.mean(axis=0) - first.mean(axis=0) if sizes.min() else np.full(k, nan)
+        half = np.full(k, nan)
+        if sizes.min() > 1:
+            variances = np.stack([each.var(axis=0, ddof=1) for each in (first, of)])
+            pooled = (sizes - 1) @ variances / (sizes.sum() - 2)
+            errors = np.maximum(variances, pooled) / sizes[:, None]
+            error = errors.sum(axis=0)
+            freedom = error**2 / np.maximum((errors**2 / (sizes - 1)[:, None]).sum(axis=0), TINY)
+            half = t.ppf(quantile, np.maximum(freedom, 1)) * np.sqrt(error)
         found.append(np.stack([value, value - half, value + half]))
     return found
 
@@ -494,9 +473,7 @@ def compare_numbers(
         As by `find_topics`.
     """
     ks = [*ks]
-    _check(domains, features, words, typical, relevance)
-    Xs = _matrices(domains)
-    X, weights = sp.csr_array(sp.vstack(Xs), dtype=np.float64), _weights(Xs)
+    Xs, X, weights = _checked(domains, features, words, typical, relevance)
     rng = np.random.default_rng(seed)
     rows = np.flatnonzero(np.diff(X.indptr))
     parts = [np.sort(rng.permutation(rows)[: int(PART * len(rows))]) for _ in range(REFITS)]
@@ -511,8 +488,7 @@ def compare_numbers(
         named = [{*topic.words} for topic in found.topics]
         agreements = []
         for part in parts:
-            W, H = _factors(X[part], weights[part], k, int(rng.integers(2**31)))
-            P = _word_parts(W, H, weights[part])
+            _, _, P = _factors(X[part], weights[part], k, int(rng.integers(2**31)))
             total = P.sum(axis=1)
             tops = (best_words(p, total, words, relevance)[0] for p in P.T if p.any())
             agreements.append(

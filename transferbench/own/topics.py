@@ -13,12 +13,13 @@ a topic is described by its parts of the entries; see `core.dual_plsa.expected_c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import isnan, log, nan
 from statistics import fmean
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -39,6 +40,10 @@ NEGLIGIBLE = 1e-9
 #: A document is typical from this part of the words of the median document, and from this share.
 LONG_ENOUGH, LEAST_SHARE = 0.5, 0.01
 TINY = float(np.finfo(np.float64).tiny)
+
+
+#: Name and words of each topic, and the share (n, ·) of each in each document.
+NamedShares: TypeAlias = tuple[Sequence[tuple[str, Sequence[str]]], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -82,8 +87,50 @@ class Topic:
     typical: tuple[int, ...]
 
 
+class OfDocuments(ABC):
+    """Tables of the topics of documents."""
+
+    @property
+    @abstractmethod
+    def _named(self) -> dict[str, NamedShares]:
+        """The names and words of the topics, and their shares, by domain."""
+
+    def documents_frame(self) -> DataFrame:
+        """Return a row for each document: its largest topic, the topic's share and first words.
+
+        The columns `domain` and `row` say which document it is; rows count from 1. A document
+        without any word of a topic has the topic "" and the share NaN.
+        """
+        import pandas as pd
+
+        rows = []
+        for domain, (topics, shares) in self._named.items():
+            for row, of in enumerate(shares, start=1):
+                name, words = topics[of.argmax()] if of.any() else ("", ())
+                rows.append((domain, row, name, of.max() or nan, " ".join(words[:3])))
+        return pd.DataFrame(rows, columns=["domain", "row", "topic", "share", "words"])
+
+    def shares_frame(self) -> DataFrame:
+        """Return a row for each document: `domain`, `row` from 1, and the share of each topic.
+
+        A column is named "topic NAME". It is 0 in a domain without that topic, and NaN for a
+        document without any word of a topic.
+        """
+        import pandas as pd
+
+        frames = {
+            domain: pd.DataFrame(
+                shares, range(1, len(shares) + 1), [f"topic {name}" for name, _ in topics]
+            )
+            for domain, (topics, shares) in self._named.items()
+        }
+        table = pd.concat(frames, names=["domain", "row"]).fillna(0.0)
+        table[~table.any(axis=1)] = nan
+        return table.reset_index()
+
+
 @dataclass(frozen=True)
-class Topics:
+class Topics(OfDocuments):
     """The topics of a fit.
 
     Parameters
@@ -152,62 +199,12 @@ class Topics:
             for topic in topics
         )
 
-    def documents_frame(self) -> DataFrame:
-        """Return a row for each document: its largest topic, the topic's share and first words.
-
-        The columns `domain` and `row` say which document it is; rows count from 1. A document
-        without any word of a topic has the topic "" and the share NaN.
-        """
-        return largest_topics(self._named)
-
-    def shares_frame(self) -> DataFrame:
-        """Return a row for each document: `domain`, `row` from 1, and the share of each topic.
-
-        A column is named "topic NAME". It is 0 in a domain without that topic, and NaN for a
-        document without any word of a topic.
-        """
-        return all_shares(self._named)
-
     @property
     def _named(self) -> dict[str, NamedShares]:
-        """The names and words of the topics, and their shares, by domain."""
         return {
             domain: ([(topic.name, topic.words) for topic in self.topics[domain]], shares)
             for domain, shares in self.shares.items()
         }
-
-
-#: Name and words of each topic, and the share (n, ·) of each in each document.
-NamedShares = tuple[Sequence[tuple[str, Sequence[str]]], np.ndarray]
-
-
-def largest_topics(domains: Mapping[str, NamedShares]) -> DataFrame:
-    """Return a row for each document; see `Topics.documents_frame`."""
-    import pandas as pd
-
-    rows = []
-    for domain, (topics, shares) in domains.items():
-        for row, of in enumerate(shares, start=1):
-            name, words = topics[of.argmax()] if of.any() else ("", ())
-            share = float(of.max()) if of.any() else nan
-            rows.append((domain, row, name, share, " ".join(words[:3])))
-    return pd.DataFrame(rows, columns=["domain", "row", "topic", "share", "words"])
-
-
-def all_shares(domains: Mapping[str, NamedShares]) -> DataFrame:
-    """Return a row for each document; see `Topics.shares_frame`."""
-    import pandas as pd
-
-    names = dict.fromkeys(f"topic {name}" for topics, _ in domains.values() for name, _ in topics)
-    parts = []
-    for domain, (topics, shares) in domains.items():
-        columns = [f"topic {name}" for name, _ in topics]
-        part = pd.DataFrame(shares, columns=columns).reindex(columns=[*names], fill_value=0.0)
-        part[~shares.any(axis=1)] = nan
-        part.insert(0, "row", range(1, len(part) + 1))
-        part.insert(0, "domain", domain)
-        parts.append(part)
-    return pd.concat(parts, ignore_index=True)
 
 
 def with_rows(rows: Sequence[int]) -> str:
@@ -276,21 +273,16 @@ def topics_of(
     names = np.array(problem.features or range(1, problem.domains[0].X.shape[1] + 1)).astype(str)
     is_clusters = fit.columns == "clusters"
     classes = map(str, range(1, fit.scores[0].shape[1] + 1)) if is_clusters else problem.classes
-    found = {
-        domain.name: _of_domain(domain, V, clusters, names, words, typical, relevance)
-        for domain, V, clusters in zip(problem.domains, fit.scores, fit.factors, strict=True)
-        if clusters
-    }
-    found = {domain: of_domain for domain, of_domain in found.items() if of_domain[0]}
-    if not found:
+    topics = dict[str, tuple[Topic, ...]]()
+    shares, components = dict[str, np.ndarray](), dict[str, np.ndarray]()
+    for domain, V, clusters in zip(problem.domains, fit.scores, fit.factors, strict=True):
+        if clusters:
+            found = _of_domain(domain, V, clusters, names, words, typical, relevance)
+            if found[0]:
+                topics[domain.name], shares[domain.name], components[domain.name] = found
+    if not topics:
         raise ValueError("no document has any word of a cluster, so there are no topics")
-    return Topics(
-        tuple(classes),
-        {domain: topics for domain, (topics, _, _) in found.items()},
-        fit.columns,
-        {domain: shares for domain, (_, shares, _) in found.items()},
-        {domain: components for domain, (_, _, components) in found.items()},
-    )
+    return Topics(tuple(classes), topics, fit.columns, shares, components)
 
 
 def _of_domain(

@@ -18,6 +18,8 @@ CORE_VARIABLES = (
     *("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE", "NCPUS", "PBS_NUM_PPN"),
     *("NSLOTS", "LSB_DJOB_NUMPROC", "LOKY_MAX_CPU_COUNT"),
 )
+#: Files with the quota and the period of a control group: of version 2, and of version 1.
+CORE_FILES = (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us"))
 
 
 def process_exists(pid: int) -> bool:
@@ -41,14 +43,11 @@ def cores(root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -
     with suppress(AttributeError, OSError):  # only some systems have an affinity
         limits.append(len(os.sched_getaffinity(0)))
     for folder in _control_groups(root, "cpu", "cpu,cpuacct", "cpuacct,cpu"):
-        with suppress(OSError, ValueError):  # version 2; "max" is no limit
-            quota, period = map(int, (folder / "cpu.max").read_text().split())
-            limits.append(math.ceil(quota / period))
-        with suppress(OSError, ValueError):  # version 1; -1 is no limit
-            quota, period = (
-                int((folder / f"cpu.cfs_{name}_us").read_text()) for name in ("quota", "period")
-            )
-            limits.append(math.ceil(quota / period))
+        for names in CORE_FILES:
+            with suppress(OSError, ValueError):  # no such group, or "max"; -1 is no limit, too
+                text = " ".join((folder / name).read_text() for name in names)
+                quota, period = map(int, text.split())
+                limits.append(math.ceil(quota / period))
     for name in CORE_VARIABLES:
         with suppress(KeyError, ValueError):
             limits.append(int(environment[name]))

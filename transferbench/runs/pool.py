@@ -78,20 +78,15 @@ def run_jobs(
                     on_progress(*message)
                 case Future():
                     job, tries = waiting.pop(message)
-                    record = _result(message)
+                    try:
+                        record = message.result()
+                    except (CancelledError, BrokenExecutor, SystemExit) as error:
+                        raise lost(reason(error)) from None
                     if record is None and tries < MAX_TRIES:
                         start(job, tries + 1)
                     else:
                         why = f"its supervisor was lost {MAX_TRIES} times"
                         yield job.run, record or job.record("crashed", why)
-
-
-def _result(future: Future[Record | None]) -> Record | None:
-    """Return the record of a job that has ended; None if it is to be started again."""
-    try:
-        return future.result()
-    except (CancelledError, BrokenExecutor, SystemExit) as error:
-        raise lost(reason(error)) from None
 
 
 def lost(why: str) -> Failure:

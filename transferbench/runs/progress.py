@@ -122,7 +122,7 @@ class ProgressBar:
     def _show(self) -> None:
         """Write the file, the bar or a line, if it is time."""
         ended = self.total - len(self.open)
-        if self.file and self.file.is_due:
+        if self.file:
             self.file.write(ended, self.total, (*map(str, self.running),), self.remaining())
         self.tqdm.n = ended + sum(i / planned for _, i, planned in self.running.values())
         if monotonic() - self.printed < self.pause:

@@ -130,10 +130,10 @@ def reasons(
 ) -> list[Reason]:
     """Return why `run` would perform each run, "" if it would not; nothing is run or built."""
     present = cache(partial(policy.present, settings=settings))
-    found = []
-    for run in runs:
+
+    def why(run: Run) -> Reason:
         facts, files = present(run.task.built)
         record, published = store.get(run, file_of(run)), store.is_published(run)
-        reason = policy.decide(run, record, facts, rerun, published=published, files=files)
-        found.append(reason)
-    return found
+        return policy.decide(run, record, facts, rerun, published=published, files=files)
+
+    return [*map(why, runs)]

@@ -58,15 +58,12 @@ class StatusFile:
                 if not process_exists(int(path.stem.rpartition("-")[2])):
                     path.unlink()
 
-    @property
-    def is_due(self) -> bool:
-        """True if it is time to write the file again."""
-        return time.monotonic() - self._written >= PERIOD
-
     def write(
         self, ended: int, total: int, runs: tuple[str, ...], seconds_left: float | None
     ) -> None:
-        """Write the file; see `Running` for the values."""
+        """Write the file unless it was written just before; see `Running` for the values."""
+        if time.monotonic() - self._written < PERIOD:
+            return
         self._written = time.monotonic()
         now = Running(self._host, os.getpid(), ended, total, runs, seconds_left)
         with suppress(UserError):

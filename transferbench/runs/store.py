@@ -128,16 +128,15 @@ class Store:
         self.results = results
         self.single = results / NAME
         folders = () if single else (results, *results.glob("repeats-*"))
-        self._others = [path for folder in folders for path in sorted(folder.glob(f"*/{NAME}"))]
+        others = [path for folder in folders for path in sorted(folder.glob(f"*/{NAME}"))]
         self._committed = list(committed)
-        self._others += self._committed
+        self._paths = dict.fromkeys([self.single, *others, *self._committed])
         self._read_at: dict[Path, tuple[int, int, int] | None] = {}
 
     @cached_property
     def files(self) -> dict[Path, dict[Identity, list[Record]]]:
         """The lines of each run by file, see `kept`."""
-        paths = dict.fromkeys([self.single, *self._others])
-        return {path: self._read(path) for path in paths if path.is_file()}
+        return {path: self._read(path) for path in self._paths if path.is_file()}
 
     @property
     def records(self) -> Iterator[Record]:

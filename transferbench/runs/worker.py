@@ -43,7 +43,8 @@ def run_job(job: Job, send: Send) -> str:
     """Return the record of a run as a line; an error becomes its status and reason."""
     limits = job.limits
     record = replace(job.record("done"), versions=stated_versions())
-    warnings.formatwarning = _warning  # type: ignore[assignment]
+    # Without the path of a file of this machine.
+    warnings.formatwarning = lambda text, kind, *_, **__: f"{kind.__name__}: {text}\n"
     try:
         with (
             use_threads(limits.threads),
@@ -75,11 +76,6 @@ def run_job(job: Job, send: Send) -> str:
         text = format_traceback(error)
         record = replace(record, status="failed", reason=reason(error), traceback=text)
     return json.dumps(asdict(replace(record, finished=now())))
-
-
-def _warning(message: object, category: type[Warning], *place: object) -> str:
-    """Return the text of a warning without the path of a file of this machine."""
-    return f"{category.__name__}: {message}\n"
 
 
 def _measure(record: Record, job: Job, send: Send) -> Record:
