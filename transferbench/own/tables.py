@@ -211,7 +211,7 @@ def _csv(
     if same := [line for line, row in alone.items() if _folded(row) == _folded(table.header)]:
         what = f"line {same[0]} is like the first line and is read as a document"
         warn(f"{path}: {what}; remove it if files were joined")
-    with located(path, 1):
+    with located(path, 1 + bool(named)):
         _check_names(table.header)
     return _frame(path, table.rows, table.blank, table.header), dialect
 
@@ -251,7 +251,7 @@ def _numbered(content: TextIO, dialect: Dialect, head: str) -> Iterator[tuple[in
             raise _RowError(number, fault, "end all lines alike, or put its value in quotes")
 
     limit = csv.field_size_limit(dialects.MAX_LINE)
-    quoting = csv.QUOTE_MINIMAL if dialect.quoted else csv.QUOTE_NONE
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if dialect.quoted else csv.QUOTE_NONE
     reader = csv.reader(physical(), delimiter=dialect.delimiter, quoting=quoting, strict=True)
     last = 0
     try:
