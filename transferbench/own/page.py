@@ -19,7 +19,6 @@ from transferbench.files import write_text
 from transferbench.measures import THRESHOLD, correct
 from transferbench.messages import short_label
 from transferbench.own import document_map, topic_shares
-from transferbench.own.advice import true_ones
 from transferbench.own.compare import Comparison, shares_beside_source
 from transferbench.own.evidence import NO_CONFIDENCE
 from transferbench.own.sample import (
@@ -456,15 +455,14 @@ def of_topics(session: Session, compared: Comparison) -> list[Block]:
     coherence, topics = found[best]
     words = [word for of in topics.topics.values() for topic in of for word in topic.words]
     stop_words = sum(word in ENGLISH_STOP_WORDS for word in words)
-    why = true_ones(
-        (len(found) > 1, f" Its topics are the most coherent ones of {', '.join(found)}."),
-        (coherence <= 0, " Their coherence is not above chance, so read them with care."),
-        (
-            2 * stop_words > len(words),
-            " Most of the words are stop words; `--option stop_words=english` removes them.",
-        ),
-    )
-    return topic_blocks(best, topics, targets, session.describe_in, "".join(why))
+    why = ""
+    if len(found) > 1:
+        why += f" Its topics are the most coherent ones of {', '.join(found)}."
+    if coherence <= 0:
+        why += " Their coherence is not above chance, so read them with care."
+    if 2 * stop_words > len(words):
+        why += " Most of the words are stop words; `--option stop_words=english` removes them."
+    return topic_blocks(best, topics, targets, session.describe_in, why)
 
 
 def topic_blocks(
