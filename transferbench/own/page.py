@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +30,7 @@ from transferbench.own.sample import (
 from transferbench.own.separation import SAMPLE
 from transferbench.own.session import Session
 from transferbench.own.text import columns, legend, scored_sentence, warning_lines
-from transferbench.own.topics import coherence_text, topics_of
+from transferbench.own.topics import coherence_text, mean_coherence, topics_of
 from transferbench.problem import Fit, Problem, Truth
 
 if TYPE_CHECKING:
@@ -110,6 +109,7 @@ def write(
         "Map of the documents, by domain and by decision",
         "the number of documents of a colour is in the key",
     )
+    documents = _documents(session)
     sections: dict[str, Sequence[Block]] = {
         "Warnings": [warnings] if warnings else [],
         "The compared models": of_models(table, problem),
@@ -119,9 +119,9 @@ def write(
         "Map of the documents": [*found[1], of_map] if found else [],
         "Words that separate the domains": of_words(compared),
         "Topics": of_topics(session, compared),
-        "What was compared": [about(_documents(session), problem, session.options)],
+        "What was compared": [about(documents, problem, session.options)],
     }
-    compared_on = "; ".join(f"{file} ({what})" for file, what in _documents(session))
+    compared_on = "; ".join(f"{file} ({what})" for file, what in documents)
     blocks: list[Block] = [*sentences, f"Compared on {compared_on}."]
     if choice.evidence:
         blocks.append(Section("The evidence", [choice.evidence], folded=True))
@@ -213,9 +213,8 @@ def write_corpus(
             for row in topic.typical[domain.name]
             for place, text in [describe(domain.name, row)]
         ]
-        title = f"Typical documents of {domain.name}"
-        table = Table(title, ["topic", "its share", "document", "text"], rows)
-        blocks.append(Section(title, [OF_TYPICAL, table], folded=True))
+        heads = ["topic", "its share", "document", "text"]
+        blocks.append(_titled(f"Typical documents of {domain.name}", heads, rows, OF_TYPICAL))
     if drawn:
         images["map.svg"], lines = drawn
         key = "the number of documents of a colour is in the key"
@@ -304,9 +303,12 @@ def of_models(table: DataFrame, problem: Problem) -> list[Block]:
     return [*blocks, legend(table, problem)]
 
 
-def _titled(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Section:
-    """Return a table with its title."""
-    return Section(title, [Table(title, heads, [*rows])])
+def _titled(
+    title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], folded: str | None = None
+) -> Section:
+    """Return a table with its title; with a text before it, which may be empty, it is folded."""
+    before = [folded] if folded else []
+    return Section(title, [*before, Table(title, heads, [*rows])], folded=folded is not None)
 
 
 def _percent(share: float) -> str:
@@ -446,9 +448,8 @@ def of_topics(session: Session, compared: Comparison) -> list[Block]:
         if problem.features and model.fits and any(model.fits[0].factors):
             with suppress(ValueError):  # no document has a word
                 topics = topics_of(model.fits[0], problem)
-                values = [topics.coherence(target) for target in targets if target in topics.topics]
-                known = [value for value in values if not math.isnan(value)]
-                found[name] = (fmean(known) if known else -1.0, topics)
+                mean = mean_coherence(topics.coherence(d) for d in targets if d in topics.topics)
+                found[name] = (-1.0 if math.isnan(mean) else mean, topics)
     if not found:
         return []
     best = max(found, key=lambda name: found[name][0])
@@ -498,11 +499,9 @@ def topic_blocks(
             for topic in topics
             for place, text in (describe(domain, number) for number in topic.typical)
         ]
-        smaller, documents = f"Smaller topics of {domain}", f"Typical documents of {domain}"
         blocks.append(_titled(title, heads, map(row, topics[:MAX_TOPICS])))
-        if topics[MAX_TOPICS:]:
-            folded = Table(smaller, heads, [*map(row, topics[MAX_TOPICS:])])
-            blocks.append(Section(smaller, [folded], folded=True))
-        table = Table(documents, ["topic", "document", "text"], typical)
-        blocks.append(Section(documents, [table], folded=True))
+        if smaller := topics[MAX_TOPICS:]:
+            blocks.append(_titled(f"Smaller topics of {domain}", heads, map(row, smaller), ""))
+        of_typical = ["topic", "document", "text"]
+        blocks.append(_titled(f"Typical documents of {domain}", of_typical, typical, ""))
     return [*blocks, OF_TOPICS]
