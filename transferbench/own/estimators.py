@@ -233,8 +233,8 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         X = self._validated(X, y)
         y, missing = arrays.label_array(y)
         domain = arrays.checked_domains(sample_domain, X, y)
-        weights = None if sample_weight is None else arrays.checked_weights(sample_weight, len(y))
-        ignored = np.zeros(len(y), bool) if weights is None else weights == 0
+        weights = arrays.checked_weights(sample_weight, y)
+        ignored = weights == 0
         source = (domain >= 0) & ~ignored
         if not source.any():
             why = "no source: expected a domain of 0 or more for some documents"
@@ -249,7 +249,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         sample = self._sample(label_sample, y, domain, labelled, ignored)
         trained, fitted = seen | sample, source | (domain < 0)
         Y[~trained] = 0
-        if weights is None:
+        if sample_weight is None:
             weights = np.where(sample, self._label_weight, 1.0)
         weights = np.where(trained, weights, 1.0)
         if self._family == "transfer" and unlabelled.any():  # they are one more target

@@ -91,20 +91,18 @@ def cross_fit(problem: Problem, fit: Callable[[Problem], Fit], *, anew: bool = F
     whole = fit(problem)
     if sample_of(problem) is None or (whole.held_out and not anew):
         return whole
-    folds = {
-        i: (np.flatnonzero(domain.seen), label_folds(domain))
-        for i, domain in enumerate(problem.domains)
-        if _is_sampled(domain.seen)
-    }
+    folds = [np.full(len(domain.seen), -1) for domain in problem.domains]
+    for fold, domain in zip(folds, problem.domains, strict=True):
+        if _is_sampled(domain.seen):
+            fold[domain.seen] = label_folds(domain)
     held_out = [scores.copy() for scores in whole.scores]
-    for k in range(1 + max(fold.max() for _, fold in folds.values())):
-        domains, hidden = [*problem.domains], {}
-        for i, (rows, fold) in folds.items():
-            hidden[i] = rows[fold == k]
-            domains[i] = domains[i].hide(hidden[i])
-        part = fit(replace(problem, domains=tuple(domains)))
-        for i, rows in hidden.items():
-            held_out[i][rows] = part.scores[i][rows]
+    for k in range(1 + max(fold.max() for fold in folds)):
+        hidden = [
+            domain.hide(fold == k) for domain, fold in zip(problem.domains, folds, strict=True)
+        ]
+        part = fit(replace(problem, domains=tuple(hidden)))
+        for scores, found, fold in zip(held_out, part.scores, folds, strict=True):
+            scores[fold == k] = found[fold == k]
     return replace(whole, held_out=tuple(held_out))
 
 
