@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
@@ -64,13 +64,15 @@ class Loaded:
     """The problem of the user's files, and their documents."""
 
     problem: Problem
-    truth: Truth
-    #: Documents of the labelled domains.
-    sources: list[Documents]
-    #: Documents of the other domains.
-    targets: list[Documents]
-    #: Every option of the features with its value; commands print them.
-    options: dict[str, Any]
+    _: KW_ONLY
+    #: The labels of the targets that are scored, None if there are none. They add measures and
+    #: change nothing else.
+    truth: Truth | None = None
+    #: `sources`, `targets`: The user's documents, if the problem is made of files.
+    sources: Sequence[Documents] = ()
+    targets: Sequence[Documents] = ()
+    #: All options by which the documents became features.
+    options: dict[str, Any] = field(default_factory=dict)
     features: Features = "words"
 
 
@@ -105,12 +107,14 @@ def load(
     if features == "embeddings":
         used = {} if read_options.vectors else {"html": used["html"]}
     separator = usual if separator is None else separator
-    built = documents_problem(
+    problem, truth = documents_problem(
         labelled, unlabelled, used, name=name, clusters=clusters,
         separator=separator if family == "multilabel" else None,
         dense=dense, words=features != "embeddings",
     )  # fmt: skip
-    return Loaded(*built, labelled, unlabelled, used, features)
+    return Loaded(
+        problem, truth=truth, sources=labelled, targets=unlabelled, options=used, features=features
+    )
 
 
 def _read(
@@ -142,9 +146,9 @@ def load_unlabelled(
     documents = [*chain.from_iterable(_read(sources, targets, read_options))]
     used = used_options(documents, options)
     # A problem has two classes or more; topics do not use them.
-    problem, truth = documents_problem([], documents, used, clusters=2)
+    problem, _ = documents_problem([], documents, used, clusters=2)
     used.pop("characters", None)  # n-grams are no topics
-    return Loaded(problem, truth, [], documents, used)
+    return Loaded(problem, targets=documents, options=used)
 
 
 def _dense_view(
