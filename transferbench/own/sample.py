@@ -47,17 +47,15 @@ def with_sample(problem: Problem, sample: Truth, weight: float = LABEL_WEIGHT) -
     low, high = 1 / MAX_WEIGHT, MAX_WEIGHT
     if not low <= weight <= high:
         raise UserError(f"label weight {weight:g}: expected a number from {low:g} to {high:g}.")
-    for domain, rows in zip(problem.domains, sample.scored, strict=True):
-        if rows.any() and (rows | domain.seen).all():
+    domains = []
+    for domain, Y, rows in zip(problem.domains, sample.Y, sample.scored, strict=True):
+        seen = domain.seen | rows
+        if rows.any() and seen.all():
             raise UserError(
                 f"{domain.name}: every document has a label in the sample, so none is left to "
                 "label; expected a part of the documents, or name this file as a source."
             )
-    domains = [
-        domain if not rows.any()
-        else replace(domain, Y=np.where(rows[:, None], Y, domain.Y), seen=domain.seen | rows)
-        for domain, Y, rows in zip(problem.domains, sample.Y, sample.scored, strict=True)
-    ]  # fmt: skip
+        domains.append(replace(domain, Y=np.where(rows[:, None], Y, domain.Y), seen=seen))
     return weighted(replace(problem, domains=tuple(domains)), weight)
 
 
