@@ -71,11 +71,6 @@ class Choice:
     strength: Strength = "none"
 
 
-def true_ones(*reasons: tuple[object, str]) -> list[str]:
-    """Return the sentences of the pairs (test, sentence) whose test holds."""
-    return [sentence for test, sentence in reasons if test]
-
-
 def no_recommendation(why: str, remedy: str = LABEL) -> Choice:
     """Return the choice that recommends no model, with the reason and the remedy."""
     return Choice(None, ("Recommended: no model.", f"Why: {why}.", remedy), _evidence())
@@ -106,54 +101,46 @@ def choose(
     strange = [target for target, found in separations.items() if found.suspicious]
     defaults = parameters.resolve(models.load(name), {}, name)
     changed = [key for key, value in compared.params.items() if value != defaults[key]]
-    outside = _outside(problem) + true_ones(
-        (
-            strange,
-            f"{', '.join(strange)} and the source differ as two languages, markup or signatures do",
-        ),
-    )
-    weak = outside + true_ones(
-        (changed == ["prior"], "its class shares are given, and nothing checks them"),
-        (changed not in ([], ["prior"]), f"the evidence does not cover its {', '.join(changed)}"),
-        (
-            agreement < WEAK_AGREEMENT,
-            f"its members agree little ({agreement:.2f}; {WEAK_AGREEMENT} is needed)",
-        ),
-        (
-            width > 100 * WIDE or signs.get("share_peaks", 0) > 1,
-            f"class shares that are {width:.0f} points apart fit the data nearly equally well",
-        ),
-    )
-    and_alike = f", and {alike:.0f} of {len(problem.targets)} targets look like the source"
-    strong, *_ = true_ones(
-        (
-            agreement >= WEAK_AGREEMENT,
-            f"its members agree on the class shares ({agreement:.2f}; {WEAK_AGREEMENT} is needed)"
-            f"{and_alike if alike else ''}",
-        ),
-        (alike, "source and target look alike, so it decides as the SVM"),
-        (True, "its decisions have the class shares of its parameter prior"),
-    )
+    outside = _outside(problem)
+    if strange:
+        outside.append(
+            f"{', '.join(strange)} and the source differ as two languages, markup or signatures do"
+        )
+    weak = [*outside]
+    if changed == ["prior"]:
+        weak.append("its class shares are given, and nothing checks them")
+    elif changed:
+        weak.append(f"the evidence does not cover its {', '.join(changed)}")
+    agree = f"({agreement:.2f}; {WEAK_AGREEMENT} is needed)"
+    if agreement < WEAK_AGREEMENT:
+        weak.append(f"its members agree little {agree}")
+    if width > 100 * WIDE or signs.get("share_peaks", 0) > 1:
+        weak.append(
+            f"class shares that are {width:.0f} points apart fit the data nearly equally well"
+        )
+    if agreement >= WEAK_AGREEMENT:
+        strong = f"its members agree on the class shares {agree}"
+        if alike:
+            strong += f", and {alike:.0f} of {len(problem.targets)} targets look like the source"
+    elif alike:
+        strong = "source and target look alike, so it decides as the SVM"
+    else:
+        strong = "its decisions have the class shares of its parameter prior"
     regrets = [r for key, r in REGRETS.items() if (key == "no shift") == bool(alike)]
     least, most = min(r.mean for r in regrets), max(r.mean for r in regrets)
     points = f"{least:.0f} to {most:.0f}" if len(regrets) > 1 else f"{most:.1f}"
     below = "points of accuracy below the best of six models, at worst"
     mean, worst = BY_STRENGTH["weak"]
-    expect, *_ = true_ones(
-        (outside, f"The evidence does not cover such data. {LABEL}"),
-        (changed, f"The evidence does not cover these parameters. {LABEL}"),
-        (
-            weak,
-            f"Where the recommendation was weak, it was on average {mean:.0f} {below} "
-            f"{worst:.0f}. Labels help most: --label-sample 50.",
-        ),
-        (
-            True,
-            f"On the corpora of the evidence it was {points} {below} "
-            f"{max(r.worst for r in regrets):.0f}. Yours is unknown; labels help most: "
-            "--label-sample 50.",
-        ),
-    )
+    if outside or changed:
+        what = "such data" if outside else "these parameters"
+        expect = f"The evidence does not cover {what}. {LABEL}"
+    elif weak:
+        expect = f"Where the recommendation was weak, it was on average {mean:.0f} {below} "
+        expect += f"{worst:.0f}. Labels help most: --label-sample 50."
+    else:
+        expect = f"On the corpora of the evidence it was {points} {below} "
+        expect += f"{max(r.worst for r in regrets):.0f}. Yours is unknown; labels help most: "
+        expect += "--label-sample 50."
     return _choice(name, weak or [strong], expect, is_weak=bool(weak))
 
 
@@ -189,14 +176,15 @@ def _rivals(judged: SampleResult) -> str:
     if not others:
         return ""
     rival, most = others[0]
-    is_known = RECOMMENDED in judged.right
-    rank = true_ones(
-        (best == RECOMMENDED and most > right, f"; {rival} may be ahead by chance"),
-        (best == RECOMMENDED and most <= right, "; no other is significantly better"),
-        (best != RECOMMENDED and is_known, f"; significantly more than {RECOMMENDED}"),
-        (not is_known and most == right, "; of equally good ones it is the first"),
-    )
-    return f" ({', '.join(f'{name} {count}' for name, count in others)}{''.join(rank)})"
+    rank = ""
+    if best == RECOMMENDED:
+        ahead = f"{rival} may be ahead by chance"
+        rank = f"; {ahead if most > right else 'no other is significantly better'}"
+    elif RECOMMENDED in judged.right:
+        rank = f"; significantly more than {RECOMMENDED}"
+    elif most == right:
+        rank = "; of equally good ones it is the first"
+    return f" ({', '.join(f'{name} {count}' for name, count in others)}{rank})"
 
 
 def _choice(name: str, why: Sequence[str], expect: str, *, is_weak: bool) -> Choice:
@@ -242,24 +230,19 @@ def _reasons_of_sample(
         for fit in (held_out(model.fits[0]), *model.untrained, model.fits[0])[:2]
     )
     ahead = untrained.sum() - trained.sum() if model.untrained else 0
-    few = m < MANY_LABELS
-    return (_outside(problem) if few else []) + true_ones(
-        (few, f"{m} labels are few; {MANY_LABELS} are needed"),
-        (
-            missing,
-            f"the sample has no document of {', '.join(missing[:3])}"
-            f"{', …' * (len(missing) > 3)}, so its accuracy there is unknown",
-        ),
-        (
-            low < largest,
-            f"always choosing the largest class would be right on "
-            f"{100 * largest:.0f} %, and {model.model} may not be better",
-        ),
-        (
-            ahead > AHEAD * np.sqrt(np.sum(trained != untrained)),
-            f"without the labels it is right on {untrained.sum()}: try --label-weight 1",
-        ),
-    )
+    reasons = list[str]()
+    if m < MANY_LABELS:
+        reasons += [*_outside(problem), f"{m} labels are few; {MANY_LABELS} are needed"]
+    if missing:
+        listed = ", ".join(missing[:3]) + ", …" * (len(missing) > 3)
+        reasons.append(f"the sample has no document of {listed}, so its accuracy there is unknown")
+    if low < largest:
+        largest_class = f"always choosing the largest class would be right on {100 * largest:.0f} %"
+        reasons.append(f"{largest_class}, and {model.model} may not be better")
+    if ahead > AHEAD * np.sqrt(np.sum(trained != untrained)):
+        right = f"without the labels it is right on {untrained.sum()}"
+        reasons.append(f"{right}: try --label-weight 1")
+    return reasons
 
 
 #: How the accuracy to expect is computed.
@@ -280,22 +263,16 @@ def _outside(problem: Problem) -> list[str]:
     matrices = [sp.csr_array(domain.X) for domain in problem.domains]
     density = max(float(X.count_nonzero() / np.prod(X.shape)) for X in matrices)
     classes = len(problem.classes)
-    return true_ones(
-        (
-            not MIN_EVIDENCE <= size <= MAX_EVIDENCE,
-            f"a domain has {size:,} documents, the evidence has {MIN_EVIDENCE:,} to "
-            f"{MAX_EVIDENCE:,}",
-        ),
-        (
-            classes > MAX_CLASSES,
-            f"there are {classes} classes, the evidence has 2 to {MAX_CLASSES}",
-        ),
-        (
-            density > MAX_DENSITY,
-            f"{100 * density:.0f} % of the features of a domain are not 0, the evidence is from "
-            f"texts, with {100 * MAX_DENSITY:.0f} % at most",
-        ),
-    )
+    found = list[str]()
+    if not MIN_EVIDENCE <= size <= MAX_EVIDENCE:
+        evidence = f"the evidence has {MIN_EVIDENCE:,} to {MAX_EVIDENCE:,}"
+        found.append(f"a domain has {size:,} documents, {evidence}")
+    if classes > MAX_CLASSES:
+        found.append(f"there are {classes} classes, the evidence has 2 to {MAX_CLASSES}")
+    if density > MAX_DENSITY:
+        evidence = f"the evidence is from texts, with {100 * MAX_DENSITY:.0f} % at most"
+        found.append(f"{100 * density:.0f} % of the features of a domain are not 0, {evidence}")
+    return found
 
 
 def _evidence() -> str:

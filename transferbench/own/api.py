@@ -120,6 +120,6 @@ def compare(
         plans = plan_fits(problem.family, names, params or {}, repeats=repeats)
         used = settings.load()
         folder = open_folder(used.data, used.max_artefacts)
-        session = Session(problem, plans, truth, folder=folder)
+        session = Session(problem, plans, truth=truth, folder=folder)
     session = session if models else session.part()
     return session.table(session.compare())

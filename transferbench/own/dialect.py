@@ -185,18 +185,17 @@ def _wrong_byte(
     """Return the error for a byte that is not in the encoding."""
     name = dialect.encoding
     byte = start - content.rfind(b"\n" if b"\n" in content else b"\r", 0, start)
-    fault = f"{path}:{_line(content, start)}: byte {byte} is not {name.upper()}"
-    if dialect.mark:
-        why = "whose byte order mark the file has"
-        return UserError(f"{fault}, {why}; save the whole file in one encoding.")
     valid, wrong = _count_valid(content)
-    if name.startswith("utf-8") and valid > wrong:
-        why = f"but {valid} other characters are"
-        return UserError(f"{fault}, {why}; correct this line, or save the file in UTF-8.")
-    found = likely(content)
-    looks = f"; it looks like {found.upper()}" if found else ""
-    remedy = f"name its encoding: {options.setting('encoding', found or 'NAME')}"
-    return UserError(f"{fault}{looks}; {remedy}, or save it in UTF-8.")
+    if dialect.mark:
+        why = ", whose byte order mark the file has; save the whole file in one encoding"
+    elif name.startswith("utf-8") and valid > wrong:
+        why = f", but {valid} other characters are; correct this line, or save the file in UTF-8"
+    else:
+        found = likely(content)
+        why = f"; it looks like {found.upper()}" if found else ""
+        remedy = f"name its encoding: {options.setting('encoding', found or 'NAME')}"
+        why += f"; {remedy}, or save it in UTF-8"
+    return UserError(f"{path}:{_line(content, start)}: byte {byte} is not {name.upper()}{why}.")
 
 
 def find_delimiter(head: str, suffix: str, options: ReadOptions) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -37,6 +38,10 @@ DIMENSIONS = (
 )
 
 
+#: The title of a point, its label or decision, if that is wrong, and if it is of a source.
+Described: TypeAlias = tuple[str, str, bool, bool]
+
+
 def draw(
     session: Session, fit: Fit | None, truth: Truth | None, names: Sequence[str], model: str
 ) -> tuple[str, list[str]] | None:
@@ -51,17 +56,12 @@ def draw(
         for i in range(len(problem.domains))
         for described in _descriptions(session, i, rows[i], fit, truth, names)
     ]
-    points = _points(problem, rows, found)
-    if points is None:
-        return None
-    sentences = [
+    key = (
         "Each point is a document, a circle in a source and a square in a target. "
-        f"{DIMENSIONS} A dark edge means that the decision is not the label.",
-        _which(problem, rows),
-    ]
+        f"{DIMENSIONS} A dark edge means that the decision is not the label."
+    )
     by = f"by decision of {model}" if model else "by label"
-    panels = {"domain": "by domain", "decision": f"{by};\nthe source by label"}
-    return _picture(points, panels, names), sentences
+    return _picture(problem, rows, found, f"{by};\nthe source by label", names, key)
 
 
 def draw_topics(
@@ -77,47 +77,16 @@ def draw_topics(
         for row, j in zip(chosen, largest, strict=True):
             place, text = describe(domain.name, row)
             title = [place, f"topic: {names[j]}", beginning(text)]
-            described.append((": ".join(filter(None, title)), names[j], False))
-    points = _points(problem, rows, described)
-    if points is None:
-        return None
-    points = points.assign(is_source=True)  # one kind of mark
-    panels = {"domain": "by domain", "decision": "by largest topic"}
+            described.append((": ".join(filter(None, title)), names[j], False, True))
     names += [domain.name for domain in problem.domains]
-    sentences = [f"Each point is a document. {DIMENSIONS}", _which(problem, rows)]
-    return _picture(points, panels, names), sentences
+    key = f"Each point is a document. {DIMENSIONS}"
+    return _picture(problem, rows, described, "by largest topic", names, key)
 
 
 def _drawn(problem: Problem) -> list[np.ndarray]:
     """Return the rows of each domain that are drawn, at random."""
     rng, most = np.random.default_rng(SEED), MAX_POINTS // len(problem.domains)
     return [np.sort(rng.permutation(len(domain.seen))[:most]) for domain in problem.domains]
-
-
-def _points(
-    problem: Problem, rows: Sequence[np.ndarray], described: Sequence[tuple[str, str, bool]]
-) -> pd.DataFrame | None:
-    """Return the points with place, domain and description, in random order."""
-    places = _places(problem, rows)
-    if places is None:
-        return None
-    points = pd.DataFrame(described, columns=["title", "decision", "wrong"])
-    of_domain = np.repeat(np.arange(len(rows)), [len(chosen) for chosen in rows])
-    return points.assign(
-        domain=[problem.domains[i].name for i in of_domain],
-        is_source=[bool(problem.domains[i].seen.all()) for i in of_domain],
-        x=places[:, 0],
-        y=places[:, 1],
-    ).sample(frac=1, random_state=SEED)
-
-
-def _which(problem: Problem, rows: Sequence[np.ndarray]) -> str:
-    """Return the sentence that says how many documents of each domain are drawn."""
-    drawn = ", ".join(
-        f"{len(chosen):,} of {len(domain.seen):,} in {domain.name}"
-        for domain, chosen in zip(problem.domains, rows, strict=True)
-    )
-    return f"Drawn at random (seed {SEED}): {drawn}."
 
 
 def _places(problem: Problem, rows: Sequence[np.ndarray]) -> np.ndarray | None:
@@ -145,8 +114,8 @@ def _descriptions(
     fit: Fit | None,
     truth: Truth | None,
     names: Sequence[str],
-) -> Iterator[tuple[str, str, bool]]:
-    """Yield title, label or decision, and whether it is wrong, for documents of domain i."""
+) -> Iterator[Described]:
+    """Describe the drawn documents of domain i."""
     problem, domain = session.problem, session.problem.domains[i]
     Y, known, decided = domain.Y, domain.seen, None
     if truth is not None and truth.scored[i].any():
@@ -163,7 +132,8 @@ def _descriptions(
             label, shown = shown, [names[c] for c in decided[row]] or ["none"]
             parts.append(f"decision: {', '.join(shown)}")
             wrong = known[row] and fit.columns == "classes" and {*shown} != {*label}
-        yield ": ".join(filter(None, ["; ".join(parts), beginning(text)])), shown[0], bool(wrong)
+        title = ": ".join(filter(None, ["; ".join(parts), beginning(text)]))
+        yield title, shown[0], bool(wrong), bool(domain.seen.all())
 
 
 def beginning(text: str) -> str:
@@ -180,8 +150,25 @@ def grouped(names: Sequence[str]) -> list[str]:
     return [n if n in frequent else f"{len(counts) - len(frequent)} others" for n in names]
 
 
-def _picture(points: pd.DataFrame, panels: dict[str, str], names: Sequence[str]) -> str:
-    """Draw a panel for each column of points by which they are coloured, with its title."""
+def _picture(
+    problem: Problem, rows: Sequence[np.ndarray], described: Sequence[Described],
+    decision: str, names: Sequence[str], key: str,
+) -> tuple[str, list[str]] | None:  # fmt: skip
+    """Draw the described documents by domain and by decision, and say which they are."""
+    # `decision`: Title of the second panel.
+    # `names`: What is decided, in the order of its colours.
+    # `key`: Sentences that explain the points.
+    places = _places(problem, rows)
+    if places is None:
+        return None
+    drawn = list(zip(problem.domains, rows, strict=True))
+    points = pd.DataFrame(described, columns=["title", "decision", "wrong", "is_source"])
+    points = points.assign(
+        domain=[domain.name for domain, chosen in drawn for _ in chosen],
+        x=places[:, 0],
+        y=places[:, 1],
+    ).sample(frac=1, random_state=SEED)
+    panels = {"domain": "by domain", "decision": decision}
     with figures.style("map"):
         drawing, (axes,) = figures.subplots(1, 2, (7.6, 4.2))
         for ax, (column, title) in zip(axes, panels.items(), strict=True):
@@ -203,4 +190,6 @@ def _picture(points: pd.DataFrame, panels: dict[str, str], names: Sequence[str])
             ax.set(xticks=[], yticks=[])
             ax.set_title(printable(title))
             ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=2, fontsize=8)
-        return figures.to_svg(drawing)
+        numbers = (f"{len(c):,} of {len(d.seen):,} in {d.name}" for d, c in drawn)
+        which = f"Drawn at random (seed {SEED}): {', '.join(numbers)}."
+        return figures.to_svg(drawing), [key, which]

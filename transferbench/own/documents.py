@@ -126,14 +126,9 @@ class ReadOptions:
 
     def of_sources(self) -> Self:
         """Return the options to read sources."""
-        return replace(
-            self,
-            text=self.text if self.source_text is None else self.source_text,
-            label=self.label if self.source_label is None else self.source_label,
-            encoding=self.source_encoding or self.encoding,
-            delimiter=self.source_delimiter or self.delimiter,
-            quoting=self.source_quoting or self.quoting,
-        )
+        names = [each.name for each in fields(ReadOptions) if each.name.startswith("source_")]
+        given = {name: value for name in names if (value := getattr(self, name)) is not None}
+        return replace(self, **{n.removeprefix("source_"): value for n, value in given.items()})
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ in `sample_domain` is a domain. Domains from 0 on are sources, and negative ones
 """
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
@@ -38,25 +38,12 @@ from transferbench import api, settings
 from transferbench.core.logistic import logistic_regression
 from transferbench.data import sentences
 from transferbench.measures import THRESHOLD, ensure_one_label, normalize_scores
+from transferbench.own import label_arrays as arrays
 from transferbench.own.advice import Choice, choose, choose_by_sample
 from transferbench.own.doubts import data_doubts, fit_doubts
 from transferbench.own.evidence import RECOMMENDED, REFERENCE
 from transferbench.own.fits import ComparedModel, model_names, plan_fits
 from transferbench.own.fitted_documents import FittedDocuments
-from transferbench.own.label_arrays import (
-    GIVEN,
-    MASKED,
-    absent,
-    by_domain,
-    check_sources,
-    checked_domains,
-    checked_sample,
-    checked_weights,
-    classes_of,
-    label_array,
-    warn_of_hidden,
-    warn_of_masked,
-)
 from transferbench.own.multilabel import fit_in_tasks
 from transferbench.own.sample import LABEL_WEIGHT, cross_fit, sample_of
 from transferbench.own.session import Session
@@ -136,7 +123,7 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
                 str(d), (X[rows],), Y[rows], seen[rows],
                 label_weights=None if plain else weights[rows],
             )
-            for d, rows in by_domain(domain, fitted)
+            for d, rows in arrays.by_domain(domain, fitted)
         )  # fmt: skip
         names = [*map(str, getattr(self, "classes_", ()))]
         if len({*names}) < Y.shape[1]:  # clusters, or columns of a DataFrame with equal names
@@ -244,29 +231,29 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         self._plan(self._family)  # a mistake is reported even if no model is fitted
         names = getattr(y, "columns", None)
         X = self._validated(X, y)
-        y, missing = label_array(y)
-        domain = checked_domains(sample_domain, X, y)
-        weights = None if sample_weight is None else checked_weights(sample_weight, len(y))
-        ignored = np.zeros(len(y), bool) if weights is None else weights == 0
+        y, missing = arrays.label_array(y)
+        domain = arrays.checked_domains(sample_domain, X, y)
+        weights = arrays.checked_weights(sample_weight, y)
+        ignored = weights == 0
         source = (domain >= 0) & ~ignored
         if not source.any():
             why = "no source: expected a domain of 0 or more for some documents"
             if (domain >= 0).any():
                 why = "sample_weight: it is 0 for all documents of sources; expected some above it"
             raise ValueError(why)
-        check_sources(y, missing, source)
+        arrays.check_sources(y, missing, source)
         Y, labelled = self._labels(y, source, names)
         seen, unlabelled = source & labelled, source & ~labelled
         if sample_domain is not None and self._single:
-            warn_of_masked(self.classes_, int(unlabelled.sum()))
+            arrays.warn_of_masked(self.classes_, int(unlabelled.sum()))
         sample = self._sample(label_sample, y, domain, labelled, ignored)
         trained, fitted = seen | sample, source | (domain < 0)
         Y[~trained] = 0
-        if weights is None:
+        if sample_weight is None:
             weights = np.where(sample, self._label_weight, 1.0)
         weights = np.where(trained, weights, 1.0)
         if self._family == "transfer" and unlabelled.any():  # they are one more target
-            domain = np.where(unlabelled, domain.min(initial=MASKED) - 1, domain)
+            domain = np.where(unlabelled, domain.min(initial=arrays.MASKED) - 1, domain)
 
         self.strength_, self.doubts_ = "none", list[str]()
         self.expected_accuracy_ = self.chosen_ = self.topics_ = None
@@ -286,15 +273,16 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
                 )
             problem = self._problem(self._family, X, domain, fitted, Y, trained, weights)
             fit = self._fit_problem(problem)
-            for (_, rows), scores in zip(by_domain(domain, fitted), fit.scores, strict=True):
-                confidence[rows] = np.where(trained[rows, None], Y[rows], self._confidence(scores))
+            for (_, rows), scores in zip(arrays.by_domain(domain, fitted), fit.scores, strict=True):
+                found = normalize_scores(scores) if self._single else np.clip(scores, 0, 1)
+                confidence[rows] = np.where(trained[rows, None], Y[rows], found)
         # Of equal documents, `predict` returns the last one that had no label.
         order = np.concatenate([np.flatnonzero(trained), np.flatnonzero(fitted & ~trained)])
         self._remember(X[order], order, confidence[order], weights[order])
         if not fitted.all():
             confidence[~fitted] = self._confidence_of_new(X[np.flatnonzero(~fitted)])
-        found = np.flatnonzero(~trained)
-        confidence[found] = self._doubt_empty(X[found], confidence[found])
+        rows = np.flatnonzero(~trained)
+        confidence[rows] = self._doubt_empty(X[rows], confidence[rows])
         self.label_distributions_, self._sampled = confidence, sample
         self.transduction_ = self._decide(confidence)
         return self
@@ -321,13 +309,10 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
             If some documents were not fitted; the model does not label them. If all documents are
             of the `label_sample`; they keep their given labels.
         """
-        confidence, drawn = self._look_up(X)
-        if drawn.all():
-            self._warn_of_sample(drawn)
-        return confidence
+        return self._look_up(X, np.all)
 
-    def _look_up(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the confidence (n, c) of documents, and True for those (n,) of the sample."""
+    def _look_up(self, X: Any, warned: Callable[[np.ndarray], bool]) -> np.ndarray:
+        """Return the confidence (n, c); warn if `warned` holds for the documents of the sample."""
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         rows = self._fitted.rows_of(X)
@@ -340,7 +325,14 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
                 stacklevel=4,
             )
             confidence[new] = self._doubt_empty(X[new], self._confidence_of_new(X[new]))
-        return confidence, (rows >= 0) & self._sampled[rows]
+        drawn = (rows >= 0) & self._sampled[rows]
+        if warned(drawn):
+            warnings.warn(
+                f"{drawn.sum()} of {len(drawn)} documents are in label_sample and keep its labels; "
+                "to test the model, score others, as TransductiveSplit does with the same mask.",
+                stacklevel=4,
+            )
+        return confidence
 
     def predict(self, X: Any, sample_domain: Any = None, allow_source: bool = True) -> np.ndarray:
         """Return the classes (n,); see `predict_proba` for the other arguments."""
@@ -371,33 +363,23 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         ValueError
             If y has missing or masked labels, which cannot be scored.
         """
-        y, missing = label_array(y)
+        y, missing = arrays.label_array(y)
         if missing.any():
             raise ValueError(
                 f"y has {missing.sum()} missing or masked labels; leave them out to score"
             )
-        confidence, drawn = self._look_up(X)
-        if drawn.any():
-            self._warn_of_sample(drawn)
-        return float(accuracy_score(y, self._decide(confidence), sample_weight=sample_weight))
-
-    def _warn_of_sample(self, drawn: np.ndarray) -> None:
-        """Warn of documents (n,) that keep the labels of the sample."""
-        warnings.warn(
-            f"{drawn.sum()} of {len(drawn)} documents are in label_sample and keep its labels; "
-            "to test the model, score others, as TransductiveSplit does with the same mask.",
-            stacklevel=4,
-        )
+        decided = self._decide(self._look_up(X, np.any))
+        return float(accuracy_score(y, decided, sample_weight=sample_weight))
 
     def _labels(
         self, y: np.ndarray, source: np.ndarray, names: Any
     ) -> tuple[np.ndarray, np.ndarray]:
         """Set `classes_`; return the labels Y (n, c), and True for the documents (n,) with one."""
         y = column_or_1d(y, warn=True)
-        blank = y == MASKED
+        blank = y == arrays.MASKED
         if blank[source].all():
             raise ValueError("no labelled document of a source: expected classes other than −1")
-        self.classes_ = classes_of(y[source & ~blank], int(np.sum(source & blank)))
+        self.classes_ = arrays.classes_of(y[source & ~blank], int(np.sum(source & blank)))
         Y = np.asarray(y[:, None] == self.classes_, np.float64)
         return Y, np.asarray(Y.any(axis=1))
 
@@ -406,12 +388,12 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
         ignored: np.ndarray,
     ) -> np.ndarray:  # fmt: skip
         """Return True for the documents (n,) of targets whose labels train the model."""
-        given = (domain < 0) & ~absent(y, {*self.classes_.tolist()}).all(axis=1)
+        given = (domain < 0) & ~arrays.absent(y, {*self.classes_.tolist()}).all(axis=1)
         if label_sample is None:
-            warn_of_hidden(domain, given)
+            arrays.warn_of_hidden(domain, given)
             return np.zeros(len(y), bool)
-        named = isinstance(label_sample, str) and label_sample == GIVEN
-        drawn = given if named else checked_sample(label_sample, len(y))
+        named = isinstance(label_sample, str) and label_sample == arrays.GIVEN
+        drawn = given if named else arrays.checked_sample(label_sample, len(y))
         drawn = np.asarray(drawn & ~ignored)
         if (drawn & (domain >= 0)).any():
             raise ValueError(
@@ -423,7 +405,7 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
                 f"first {y[without].tolist()[0]!r} in row {without[0]}; correct or complete "
                 "them, or leave them out of label_sample"
             )
-        for number, rows in by_domain(domain, domain < 0):
+        for number, rows in arrays.by_domain(domain, domain < 0):
             if drawn[rows].all():
                 raise ValueError(
                     f"label_sample: it has every document of domain {number}, so none is left "
@@ -516,9 +498,6 @@ class TransductiveClassifier(ClassifierMixin, ModelEstimator):  # type: ignore[m
             old = vars(self._fitted)
             X, rows = old["_X"][old["_rows"]], old["_places"][old["_rows"]]
             self._remember(X, rows, self.label_distributions_[rows], np.ones(len(rows)))
-
-    def _confidence(self, scores: np.ndarray) -> np.ndarray:
-        return normalize_scores(scores) if self._single else np.clip(scores, 0, 1)
 
     def _doubt_empty(self, X: sp.csr_array, confidence: np.ndarray) -> np.ndarray:
         """Return confidences (n, c) that are least for a document without features."""
@@ -642,7 +621,7 @@ class MultiLabelClassifier(TransductiveClassifier):
     def _labels(
         self, y: np.ndarray, source: np.ndarray, names: Any
     ) -> tuple[np.ndarray, np.ndarray]:
-        of_labels = np.isin(y, (MASKED, 0, 1))
+        of_labels = np.isin(y, (arrays.MASKED, 0, 1))
         self._single = y.ndim == 1 or (y.shape[1] == 1 and not of_labels[source].all())
         if self._single:
             if any(isinstance(label, str) for label in y.ravel().tolist()):
@@ -653,7 +632,7 @@ class MultiLabelClassifier(TransductiveClassifier):
                 )
             return super()._labels(y, source, names)
         labelled = np.asarray(np.isin(y, (0, 1)).all(axis=1))
-        blank = np.asarray(y == MASKED).all(axis=1)
+        blank = np.asarray(y == arrays.MASKED).all(axis=1)
         if not (labelled | blank)[source].all():
             raise ValueError("expected 0 or 1 for each label in y, or a row of −1")
         if not labelled[source].any():
@@ -712,7 +691,7 @@ class MultiTaskClusterer(ClusterMixin, ModelEstimator):  # type: ignore[misc]
         """
         X = self._validated(X)
         n = X.shape[0]
-        domain, everything = checked_domains(sample_domain, X), np.ones(n, bool)
+        domain, everything = arrays.checked_domains(sample_domain, X), np.ones(n, bool)
         if not 1 <= self.n_clusters <= n:
             raise ValueError(f"expected n_clusters of 1 to {n} (n_samples), got {self.n_clusters}")
         Y = np.zeros((n, self.n_clusters))
@@ -720,7 +699,7 @@ class MultiTaskClusterer(ClusterMixin, ModelEstimator):  # type: ignore[misc]
         model, params = self._plan("clustering")
         fit = api.fit(model, problem, seed=self._seed(), **params)
         self.labels_ = np.zeros(n, np.int64)
-        for (_, rows), scores in zip(by_domain(domain, everything), fit.scores, strict=True):
+        for (_, rows), scores in zip(arrays.by_domain(domain, everything), fit.scores, strict=True):
             self.labels_[rows] = scores.argmax(axis=1)
         return self
 
@@ -881,30 +860,34 @@ class TransductiveSplit(BaseCrossValidator):  # type: ignore[misc]
                 "sklearn.set_config(enable_metadata_routing=True), or give "
                 "cv=list(TransductiveSplit().split(X, y, domains))"
             )
-        y, _ = label_array(y)
-        domain = checked_domains(given, y)
+        y, _ = arrays.label_array(y)
+        domain = arrays.checked_domains(given, y)
         labels = y.tolist() if y.ndim == 1 else []
-        classes = {label for label, d in zip(labels, domain, strict=False) if d >= 0} - {MASKED}
-        scored = (domain < 0) & ~absent(y, classes).any(axis=1)
+        classes = {label for label, d in zip(labels, domain, strict=False) if d >= 0} - {
+            arrays.MASKED
+        }
+        scored = (domain < 0) & ~arrays.absent(y, classes).any(axis=1)
         if label_sample is not None:
-            scored &= ~checked_sample(label_sample, len(y))
-        if classes:
-            other = [label for label, row in zip(labels, scored, strict=True) if row]
-            if other := [label for label in other if label not in classes]:
-                named = sorted({*map(repr, other)})
-                listed = ", ".join(named[:5]) + (", …" if len(named) > 5 else "")
-                warnings.warn(
-                    f"TransductiveSplit: {len(other)} documents of targets have labels that no "
-                    f"source has ({listed}) and count as errors; give them None if these stand "
-                    "for no label",
-                    stacklevel=2,
-                )
+            scored &= ~arrays.checked_sample(label_sample, len(y))
+        other = [
+            label
+            for label, row in zip(labels, scored, strict=False)
+            if row and label not in classes
+        ]
+        if classes and other:
+            named = sorted({*map(repr, other)})
+            listed = ", ".join(named[:5]) + (", …" if len(named) > 5 else "")
+            warnings.warn(
+                f"TransductiveSplit: {len(other)} documents of targets have labels that no source "
+                f"has ({listed}) and count as errors; give them None if these stand for no label",
+                stacklevel=2,
+            )
         if not scored.any():
             why = "no document of a target has a label to score"
             if label_sample is not None and np.any(label_sample):
                 why += " outside label_sample; leave some labels out of it"
             raise ValueError(f"TransductiveSplit: {why}")
-        for _, rows in by_domain(domain, scored):
+        for _, rows in arrays.by_domain(domain, scored):
             yield np.arange(len(y)), rows
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None, **given: Any) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -15,12 +16,7 @@ from transferbench.errors import Doubt, UserError, unknown
 from transferbench.messages import reason, user_place
 from transferbench.own import kept
 from transferbench.own.doubts import UNNAMED, fit_doubts
-from transferbench.own.evidence import (
-    QUICK,
-    RECOMMENDED,
-    REFERENCE,
-    SIDE_BY_SIDE,
-)
+from transferbench.own.evidence import QUICK, RECOMMENDED, REFERENCE, SIDE_BY_SIDE
 from transferbench.own.sample import cross_fit
 from transferbench.own.separation import Separation
 from transferbench.parameters import Count
@@ -161,6 +157,13 @@ def fit_plan(
     if negative and planned.model in models.NONNEGATIVE:
         takers = ", ".join(name for name in QUICK["transfer"] if name not in models.NONNEGATIVE)
         return failed(f"it needs features of 0 or more, and some are negative; models: {takers}")
+
+    def fit_seed(problem: Problem, seed: int | None, costs: list[float]) -> Fit:
+        fit, cost, texts = kept.fit(planned.model, problem, planned.params, seed, memory, folder)
+        costs.append(cost)
+        printed.extend(texts)
+        return fit
+
     fits, seconds, printed = [], [], list[str]()
     try:
         seen = model_problem(problem, planned.model, embedded)
@@ -168,18 +171,8 @@ def fit_plan(
         return failed(str(error).removeprefix(f"{problem.name}: ").rstrip("."))
     try:
         for seed in planned.seeds:
-            costs: list[float] = []
-
-            def fit_one(
-                problem: Problem, seed: int | None = seed, costs: list[float] = costs
-            ) -> Fit:
-                fit, cost, texts = kept.fit(
-                    planned.model, problem, planned.params, seed, memory, folder
-                )
-                costs.append(cost)
-                printed.extend(texts)
-                return fit
-
+            costs = list[float]()
+            fit_one = partial(fit_seed, seed=seed, costs=costs)
             # Its own held-out scores are those of the stack, without shares that are given.
             anew = planned.model == RECOMMENDED and planned.params["prior"] != "agreed"
             fit = cross_fit(seen, fit_one, anew=anew) if crossed else fit_one(seen)
@@ -187,8 +180,7 @@ def fit_plan(
             if problem.family == "transfer":
                 if fit.columns == "classes":
                     # models of others need not return the known labels
-                    scores = map(with_labels, problem.domains, fit.scores)
-                    fit = replace(fit, scores=tuple(scores))
+                    fit = replace(fit, scores=tuple(map(with_labels, problem.domains, fit.scores)))
                 elif not clusters:
                     return failed("it finds clusters, which have no names; choose another model")
             fits.append(fit)

@@ -16,7 +16,7 @@ import pandas as pd
 import scipy.sparse as sp
 from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from transferbench.messages import counted
 
@@ -170,16 +170,10 @@ def checked_sample(label_sample: Any, n: int) -> np.ndarray:
     return np.asarray(column_or_1d(label_sample)).astype(bool)
 
 
-def checked_weights(sample_weight: Any, n: int) -> np.ndarray:
-    """Return sample_weight as an array (n,); a single number is the weight of every document."""
-    weights = np.array(sample_weight, np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n, weights)
-    if weights.ndim > 1:
-        raise ValueError("Sample weights must be 1D array or scalar")
-    if weights.shape != (n,):
-        raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(n,)}!")
-    if not (np.isfinite(weights) & (weights >= 0)).all():
+def checked_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray:
+    """Return sample_weight (n,); a number is the weight of every document, None stands for 1."""
+    weights = np.asarray(_check_sample_weight(sample_weight, y, dtype=np.float64))
+    if (weights < 0).any():
         raise ValueError("sample_weight: expected finite numbers of 0 or more")
     if not weights.any():
         raise ValueError("sample_weight: every weight is zero; expected some above it")

@@ -15,6 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from unicodedata import category, is_normalized, normalize
 
+from transferbench.messages import counted
+
 #: Characters of other categories than Cf that show nothing.
 INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
@@ -42,7 +44,7 @@ def warn_of_alike(counts: Mapping[tuple[str, str], int], path: Path) -> None:
             alike.append(group)
     for group in alike[:MAX_GROUPS]:
         places = [
-            f"{_shown(name)} is {n} {'document' if n == 1 else 'documents'} of {file}"
+            f"{_shown(name)} is {counted(n, 'document')} of {file}"
             for (name, file), n in group.items()
         ]
         warnings.warn(

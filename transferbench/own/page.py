@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +18,6 @@ from transferbench.files import write_text
 from transferbench.measures import THRESHOLD, correct
 from transferbench.messages import short_label
 from transferbench.own import document_map, topic_shares
-from transferbench.own.advice import true_ones
 from transferbench.own.compare import Comparison, shares_beside_source
 from transferbench.own.evidence import NO_CONFIDENCE
 from transferbench.own.sample import (
@@ -32,7 +30,7 @@ from transferbench.own.sample import (
 from transferbench.own.separation import SAMPLE
 from transferbench.own.session import Session
 from transferbench.own.text import columns, legend, scored_sentence, warning_lines
-from transferbench.own.topics import coherence_text, topics_of
+from transferbench.own.topics import coherence_text, mean_coherence, topics_of
 from transferbench.problem import Fit, Problem, Truth
 
 if TYPE_CHECKING:
@@ -111,6 +109,7 @@ def write(
         "Map of the documents, by domain and by decision",
         "the number of documents of a colour is in the key",
     )
+    documents = _documents(session)
     sections: dict[str, Sequence[Block]] = {
         "Warnings": [warnings] if warnings else [],
         "The compared models": of_models(table, problem),
@@ -120,9 +119,9 @@ def write(
         "Map of the documents": [*found[1], of_map] if found else [],
         "Words that separate the domains": of_words(compared),
         "Topics": of_topics(session, compared),
-        "What was compared": [about(_documents(session), problem, session.options)],
+        "What was compared": [about(documents, problem, session.options)],
     }
-    compared_on = "; ".join(f"{file} ({what})" for file, what in _documents(session))
+    compared_on = "; ".join(f"{file} ({what})" for file, what in documents)
     blocks: list[Block] = [*sentences, f"Compared on {compared_on}."]
     if choice.evidence:
         blocks.append(Section("The evidence", [choice.evidence], folded=True))
@@ -214,9 +213,8 @@ def write_corpus(
             for row in topic.typical[domain.name]
             for place, text in [describe(domain.name, row)]
         ]
-        title = f"Typical documents of {domain.name}"
-        table = Table(title, ["topic", "its share", "document", "text"], rows)
-        blocks.append(Section(title, [OF_TYPICAL, table], folded=True))
+        heads = ["topic", "its share", "document", "text"]
+        blocks.append(_titled(f"Typical documents of {domain.name}", heads, rows, OF_TYPICAL))
     if drawn:
         images["map.svg"], lines = drawn
         key = "the number of documents of a colour is in the key"
@@ -305,9 +303,12 @@ def of_models(table: DataFrame, problem: Problem) -> list[Block]:
     return [*blocks, legend(table, problem)]
 
 
-def _titled(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Section:
-    """Return a table with its title."""
-    return Section(title, [Table(title, heads, [*rows])])
+def _titled(
+    title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], folded: str | None = None
+) -> Section:
+    """Return a table with its title; with a text before it, which may be empty, it is folded."""
+    before = [folded] if folded else []
+    return Section(title, [*before, Table(title, heads, [*rows])], folded=folded is not None)
 
 
 def _percent(share: float) -> str:
@@ -447,24 +448,22 @@ def of_topics(session: Session, compared: Comparison) -> list[Block]:
         if problem.features and model.fits and any(model.fits[0].factors):
             with suppress(ValueError):  # no document has a word
                 topics = topics_of(model.fits[0], problem)
-                values = [topics.coherence(target) for target in targets if target in topics.topics]
-                known = [value for value in values if not math.isnan(value)]
-                found[name] = (fmean(known) if known else -1.0, topics)
+                mean = mean_coherence(topics.coherence(d) for d in targets if d in topics.topics)
+                found[name] = (-1.0 if math.isnan(mean) else mean, topics)
     if not found:
         return []
     best = max(found, key=lambda name: found[name][0])
     coherence, topics = found[best]
     words = [word for of in topics.topics.values() for topic in of for word in topic.words]
     stop_words = sum(word in ENGLISH_STOP_WORDS for word in words)
-    why = true_ones(
-        (len(found) > 1, f" Its topics are the most coherent ones of {', '.join(found)}."),
-        (coherence <= 0, " Their coherence is not above chance, so read them with care."),
-        (
-            2 * stop_words > len(words),
-            " Most of the words are stop words; `--option stop_words=english` removes them.",
-        ),
-    )
-    return topic_blocks(best, topics, targets, session.describe_in, "".join(why))
+    why = ""
+    if len(found) > 1:
+        why += f" Its topics are the most coherent ones of {', '.join(found)}."
+    if coherence <= 0:
+        why += " Their coherence is not above chance, so read them with care."
+    if 2 * stop_words > len(words):
+        why += " Most of the words are stop words; `--option stop_words=english` removes them."
+    return topic_blocks(best, topics, targets, session.describe_in, why)
 
 
 def topic_blocks(
@@ -500,11 +499,9 @@ def topic_blocks(
             for topic in topics
             for place, text in (describe(domain, number) for number in topic.typical)
         ]
-        smaller, documents = f"Smaller topics of {domain}", f"Typical documents of {domain}"
         blocks.append(_titled(title, heads, map(row, topics[:MAX_TOPICS])))
-        if topics[MAX_TOPICS:]:
-            folded = Table(smaller, heads, [*map(row, topics[MAX_TOPICS:])])
-            blocks.append(Section(smaller, [folded], folded=True))
-        table = Table(documents, ["topic", "document", "text"], typical)
-        blocks.append(Section(documents, [table], folded=True))
+        if smaller := topics[MAX_TOPICS:]:
+            blocks.append(_titled(f"Smaller topics of {domain}", heads, map(row, smaller), ""))
+        of_typical = ["topic", "document", "text"]
+        blocks.append(_titled(f"Typical documents of {domain}", of_typical, typical, ""))
     return [*blocks, OF_TOPICS]

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
@@ -33,12 +33,7 @@ from transferbench.own.documents import (
 from transferbench.own.labels import difference, like, warn_of_alike
 from transferbench.own.markup import strip_tags
 from transferbench.own.multilabel import SEPARATOR, check_single, split_labels
-from transferbench.own.read import (
-    read_domain,
-    stack,
-    warn_of_numbering,
-    with_labels,
-)
+from transferbench.own.read import read_domain, stack, warn_of_numbering, with_labels
 from transferbench.own.vectors import Features, choose_features, embeddings, read_vectors
 from transferbench.parameters import Count, CountOrZero, Params, resolve
 from transferbench.problem import Family, Matrix, Problem, Truth
@@ -51,6 +46,12 @@ MAX_CLASSES = 1000
 Tokens = Literal["auto", "words", "characters"]
 #: What to do with tags, comments, scripts and entities of HTML.
 Html = Literal["keep", "strip"]
+#: Remedy for texts without a feature.
+TEXT_REMEDY = (
+    "a word has two or more letters or digits, and is in min_df documents. Set the option "
+    "tokens=characters (pairs of characters), token_pattern=\\S+ (all that is between blanks), "
+    "min_df=1 or stop_words=none"
+)
 #: Number of documents of a file, and of characters of a document, that the script is detected from.
 SAMPLE_SIZE = 1000
 #: Signs inside words that are no letters (a soft hyphen, and signs that forbid a line break), and a
@@ -63,13 +64,15 @@ class Loaded:
     """The problem of the user's files, and their documents."""
 
     problem: Problem
-    truth: Truth
-    #: Documents of the labelled domains.
-    sources: list[Documents]
-    #: Documents of the other domains.
-    targets: list[Documents]
-    #: Every option of the features with its value; commands print them.
-    options: dict[str, Any]
+    _: KW_ONLY
+    #: The labels of the targets that are scored, None if there are none. They add measures and
+    #: change nothing else.
+    truth: Truth | None = None
+    #: `sources`, `targets`: The user's documents, if the problem is made of files.
+    sources: Sequence[Documents] = ()
+    targets: Sequence[Documents] = ()
+    #: All options by which the documents became features.
+    options: dict[str, Any] = field(default_factory=dict)
     features: Features = "words"
 
 
@@ -90,15 +93,11 @@ def load(
     # `labels`: Documents of the targets that must have a label.
     # `using`: Settings that name the model of embeddings and the folder where they are stored. By
     # default the environment decides.
-    check_unique([*sources, *targets])
-    files = [file for domain in (*sources, *targets) for file in domain.files]
-    check_files([*files, *([label_file] if label_file else [])])
-    usual = SEPARATOR if family == "multilabel" else ""
-    labelled = [read_domain(domain, read_options.of_sources(), "all") for domain in sources]
-    if labelled and read_options.separator is None:
+    more = [label_file] if label_file else []
+    labelled, unlabelled = _read(sources, targets, read_options, ("all", labels), more)
+    separator, usual = read_options.separator, SEPARATOR if family == "multilabel" else ""
+    if labelled and separator is None:
         check_single(_names(labelled, usual), labelled[0].path, usual, read_options)
-    unlabelled = [read_domain(domain, read_options, labels) for domain in targets]
-    warn_of_numbering([*labelled, *unlabelled])
     if label_file:
         classes = _names(labelled, "") if family == "transfer" else ()
         unlabelled = with_labels(unlabelled, label_file, read_options, classes)
@@ -107,13 +106,31 @@ def load(
     features, dense = _dense_view(documents, read_options, used, using)
     if features == "embeddings":
         used = {} if read_options.vectors else {"html": used["html"]}
-    separator = usual if read_options.separator is None else read_options.separator
-    built = documents_problem(
+    separator = usual if separator is None else separator
+    problem, truth = documents_problem(
         labelled, unlabelled, used, name=name, clusters=clusters,
         separator=separator if family == "multilabel" else None,
         dense=dense, words=features != "embeddings",
     )  # fmt: skip
-    return Loaded(*built, labelled, unlabelled, used, features)
+    return Loaded(
+        problem, truth=truth, sources=labelled, targets=unlabelled, options=used, features=features
+    )
+
+
+def _read(
+    sources: Sequence[DomainFiles],
+    targets: Sequence[DomainFiles],
+    read_options: ReadOptions,
+    labels: tuple[Labels, Labels] = ("none", "none"),
+    more: Sequence[Path] = (),
+) -> tuple[list[Documents], list[Documents]]:
+    """Read the documents of sources and targets, whose files and `more` are checked first."""
+    check_unique([*sources, *targets])
+    check_files([*(file for domain in (*sources, *targets) for file in domain.files), *more])
+    labelled = [read_domain(domain, read_options.of_sources(), labels[0]) for domain in sources]
+    unlabelled = [read_domain(domain, read_options, labels[1]) for domain in targets]
+    warn_of_numbering([*labelled, *unlabelled])
+    return labelled, unlabelled
 
 
 def load_unlabelled(
@@ -126,16 +143,12 @@ def load_unlabelled(
     if read_options.vectors or read_options.features not in (None, "words"):
         features = read_options.setting("features", "words")
         raise UserError(f"topics are made of words; leave out vectors and give {features}.")
-    check_unique([*sources, *targets])
-    check_files([file for domain in (*sources, *targets) for file in domain.files])
-    documents = [read_domain(domain, read_options.of_sources()) for domain in sources]
-    documents += [read_domain(domain, read_options) for domain in targets]
-    warn_of_numbering(documents)
+    documents = [*chain.from_iterable(_read(sources, targets, read_options))]
     used = used_options(documents, options)
     # A problem has two classes or more; topics do not use them.
-    problem, truth = documents_problem([], documents, used, clusters=2)
+    problem, _ = documents_problem([], documents, used, clusters=2)
     used.pop("characters", None)  # n-grams are no topics
-    return Loaded(problem, truth, [], documents, used)
+    return Loaded(problem, targets=documents, options=used)
 
 
 def _dense_view(
@@ -269,9 +282,8 @@ def _texts(files: Iterable[Documents], html: Html) -> Iterator[str]:
     """Yield the texts of files as they are split into words: accents and letters are composed."""
     for file in files:
         assert not sp.issparse(file.content)
-        yield from map(
-            _composed, map(strip_tags, file.content) if html == "strip" else file.content
-        )
+        texts = map(strip_tags, file.content) if html == "strip" else file.content
+        yield from map(_composed, texts)
 
 
 def _composed(document: str) -> str:
@@ -284,16 +296,17 @@ def _composed(document: str) -> str:
 
 def _classes(files: Sequence[Documents], separator: str | None) -> list[str]:
     """Return the labels of the documents in alphabetical order."""
-    classes = sorted(_names(files, separator))
-    path = files[0].path
+    classes, path = sorted(_names(files, separator)), files[0].path
     if len(classes) < 2:
         present = f"the one label {brief(classes[0])}" if classes else "no label"
         raise UserError(f"{path}: {present}; expected documents of two classes or more.")
     labelled = sum(bool(label) for file in files for label in file.labels)
     if len(classes) > MAX_CLASSES or (len(classes) > 10 and 2 * len(classes) > labelled):
-        expected = f"several documents of each class, at most {MAX_CLASSES} classes"
-        counts = f"{len(classes)} different labels of {labelled} documents, expected {expected}"
-        raise UserError(f"{path}: {counts}; is it the right column of labels?")
+        raise UserError(
+            f"{path}: {len(classes)} different labels of {labelled} documents, expected several "
+            f"documents of each class, at most {MAX_CLASSES} classes; is it the right column of "
+            "labels?"
+        )
     return classes
 
 
@@ -400,11 +413,5 @@ def _matrix_features(
 
 def _no_features(file: Documents) -> UserError:
     """Return the error for a file of which no document has a feature."""
-    remedy = "set the option min_df=1"
-    if file.kind == "texts":
-        remedy = "a word has two or more letters or digits, and is in min_df documents. Set "
-        remedy += (
-            "the option tokens=characters (pairs of characters), token_pattern=\\S+ (all that "
-        )
-        remedy += "is between blanks), min_df=1 or stop_words=none"
+    remedy = "set the option min_df=1" if file.kind != "texts" else TEXT_REMEDY
     return UserError(f"{file.path}: no feature is left of its documents; {remedy}.")

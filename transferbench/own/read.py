@@ -174,13 +174,15 @@ def with_labels(
         for i, (file, row) in enumerate(documents.table.index)
     }
     files = {file for file, _ in positions}
-    by_name = {Path(file).name: file for file in files}
-    several = {name for name, n in Counter(Path(file).name for file in files).items() if n > 1}
+    times = Counter(Path(file).name for file in files)
+    by_name = {name: file for file in files if times[name := Path(file).name] == 1}
     labels = [[*documents.labels] for documents in domains]
-    if missing := [name for name in ("file", "row") if match(name, table) is None]:
-        expected = "expected a sample of documents, with its columns file and row"
-        raise UserError(f"{path}:1: no column {missing[0]!r}; {expected}.")
-    needed = [[*table[match(name, table)]] for name in ("file", "row")]
+    needed = []
+    for name in ("file", "row"):
+        if (header := match(name, table)) is None:
+            expected = "expected a sample of documents, with its columns file and row"
+            raise UserError(f"{path}:1: no column {name!r}; {expected}.")
+        needed.append([*table[header]])
     needed.append(column(path, table, options, "label"))
     saved_texts = column(path, table, options, "text", needed=False)
     labelled = set()
@@ -191,12 +193,11 @@ def with_labels(
                 continue
             if classes and label not in classes:
                 if other := like(label, classes):
-                    what = difference(label, other)
-                    raise ValueError(f"unknown label: {what}; write it so.")
+                    raise ValueError(f"unknown label: {difference(label, other)}; write it so.")
                 raise ValueError(str(unknown("label", label, classes)))
-            place, name = real_path(file), Path(file).name
-            if place not in files and saved and name not in several:
-                place = by_name.get(name, place)  # it was moved; its text is compared below
+            place = real_path(file)
+            if place not in files and saved:  # it was moved; its text is compared below
+                place = by_name.get(Path(file).name, place)
             key = place, row
             if key not in positions:
                 why = "is no document of a target; name its file as one, too"

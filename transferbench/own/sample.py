@@ -47,17 +47,15 @@ def with_sample(problem: Problem, sample: Truth, weight: float = LABEL_WEIGHT) -
     low, high = 1 / MAX_WEIGHT, MAX_WEIGHT
     if not low <= weight <= high:
         raise UserError(f"label weight {weight:g}: expected a number from {low:g} to {high:g}.")
-    for domain, rows in zip(problem.domains, sample.scored, strict=True):
-        if rows.any() and (rows | domain.seen).all():
+    domains = []
+    for domain, Y, rows in zip(problem.domains, sample.Y, sample.scored, strict=True):
+        seen = domain.seen | rows
+        if rows.any() and seen.all():
             raise UserError(
                 f"{domain.name}: every document has a label in the sample, so none is left to "
                 "label; expected a part of the documents, or name this file as a source."
             )
-    domains = [
-        domain if not rows.any()
-        else replace(domain, Y=np.where(rows[:, None], Y, domain.Y), seen=domain.seen | rows)
-        for domain, Y, rows in zip(problem.domains, sample.Y, sample.scored, strict=True)
-    ]  # fmt: skip
+        domains.append(replace(domain, Y=np.where(rows[:, None], Y, domain.Y), seen=seen))
     return weighted(replace(problem, domains=tuple(domains)), weight)
 
 
@@ -91,20 +89,18 @@ def cross_fit(problem: Problem, fit: Callable[[Problem], Fit], *, anew: bool = F
     whole = fit(problem)
     if sample_of(problem) is None or (whole.held_out and not anew):
         return whole
-    folds = {
-        i: (np.flatnonzero(domain.seen), label_folds(domain))
-        for i, domain in enumerate(problem.domains)
-        if _is_sampled(domain.seen)
-    }
+    folds = [np.full(len(domain.seen), -1) for domain in problem.domains]
+    for fold, domain in zip(folds, problem.domains, strict=True):
+        if _is_sampled(domain.seen):
+            fold[domain.seen] = label_folds(domain)
     held_out = [scores.copy() for scores in whole.scores]
-    for k in range(1 + max(fold.max() for _, fold in folds.values())):
-        domains, hidden = [*problem.domains], {}
-        for i, (rows, fold) in folds.items():
-            hidden[i] = rows[fold == k]
-            domains[i] = domains[i].hide(hidden[i])
-        part = fit(replace(problem, domains=tuple(domains)))
-        for i, rows in hidden.items():
-            held_out[i][rows] = part.scores[i][rows]
+    for k in range(1 + max(fold.max() for fold in folds)):
+        hidden = [
+            domain.hide(fold == k) for domain, fold in zip(problem.domains, folds, strict=True)
+        ]
+        part = fit(replace(problem, domains=tuple(hidden)))
+        for scores, found, fold in zip(held_out, part.scores, folds, strict=True):
+            scores[fold == k] = found[fold == k]
     return replace(whole, held_out=tuple(held_out))
 
 

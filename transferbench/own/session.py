@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -33,7 +33,7 @@ from transferbench.own.documents import Documents, Labels, ReadOptions, find_dom
 from transferbench.own.doubts import data_doubts
 from transferbench.own.evidence import MAX_EVIDENCE, PART, RECOMMENDED
 from transferbench.own.fits import ComparedModel, FitPlan, choose_family, fit_plan, model_problem
-from transferbench.own.problem import load
+from transferbench.own.problem import Loaded, load
 from transferbench.own.sample import (
     LABEL_WEIGHT,
     random_rows,
@@ -44,9 +44,8 @@ from transferbench.own.sample import (
 )
 from transferbench.own.separation import Separation, separations
 from transferbench.own.tables import match
-from transferbench.own.vectors import Features
 from transferbench.parameters import Params
-from transferbench.problem import Problem, Truth
+from transferbench.problem import Problem
 from transferbench.settings import Settings
 from transferbench.settings import load as load_settings
 
@@ -55,22 +54,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Session:
+class Session(Loaded):
     """A problem, and the models to compare on it."""
 
-    #: The problem. If there is a random sample of the targets, its labels are seen. They train and
-    #: choose models, see `sample.with_sample`.
-    problem: Problem
+    # If there is a random sample of the targets, the problem has its labels as seen ones. They
+    # train and choose models, see `sample.with_sample`.
     plans: Sequence[FitPlan]
-    #: The labels of the targets that are scored, None if there are none. They add measures and
-    #: change nothing else.
-    truth: Truth | None = None
-    #: `sources`, `targets`: The user's documents, if the problem is made of files.
-    sources: Sequence[Documents] = ()
-    targets: Sequence[Documents] = ()
-    #: All options by which the documents became features.
-    options: Params = field(default_factory=dict)
-    features: Features = "words"
+    _: KW_ONLY
     #: Folder that keeps fits for the next command; None to keep none.
     folder: Folder | None = None
     #: Name of the column of the texts in the targets.
@@ -113,13 +103,13 @@ class Session:
             clusters=clusters, label_file=label_file, using=using,
         )  # fmt: skip
         problem = loaded.problem
-        if label_file:
+        if label_file and loaded.truth:
             weight = LABEL_WEIGHT if label_weight is None else label_weight
             problem = with_sample(problem, loaded.truth, weight)
         used = using or load_settings()
         return cls(
-            problem, plans, loaded.truth, loaded.sources, loaded.targets, loaded.options,
-            loaded.features, open_folder(used.data, used.max_artefacts), read_options.text,
+            **{**vars(loaded), "problem": problem}, plans=plans, text=read_options.text,
+            folder=open_folder(used.data, used.max_artefacts),
         )  # fmt: skip
 
     @property

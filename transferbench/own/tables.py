@@ -6,7 +6,6 @@ Names of columns are compared without case, and rows whose values are all blank 
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 import reprlib
@@ -175,29 +174,24 @@ def _csv(
     # Quotes are read strictly by RFC 4180. If they are wrong or seem to join rows, a file with tabs
     # is read without quoting, if this makes each line a row; a warning says so. In other files rows
     # that seem to be joined are warned of, and wrong quotes are refused.
-    lines, head, start = content, content.readline(), 0
-    if named := SEPARATOR_LINE.fullmatch(head):  # of Excel; the table begins in the next line
-        lines, start = io.StringIO(content.read(), newline=""), 1
-        head = lines.readline()
+    if named := SEPARATOR_LINE.fullmatch(content.readline()):
         options = replace(options, delimiter=options.delimiter or named[1])
-    while head and not head.strip(BLANK):
-        head = lines.readline()
-    head = head.lstrip("\ufeff")
+    head = next((line for line in _lines(content) if line.strip(BLANK)), "")
     delimiter = find_delimiter(head, path.suffix.lower(), options)
     line_end = head[len(head.rstrip("\r\n")) :] or "\n"
     quoted, is_auto = options.quoting != "none", options.quoting == "auto"
     dialect = replace(dialect, delimiter=delimiter, quoted=quoted, line_end=line_end)
     none, minimal = (options.setting("quoting", value) for value in ("none", "minimal"))
     try:
-        table = _read_rows(lines, dialect)
+        table = _read_rows(_numbered(content, dialect, head), delimiter)
         joined = table.joined if is_auto else []
-        if joined and _is_regular(lines, head, delimiter):
-            raise _RowError(joined[0][0], f"quotes would join it to line {joined[0][1] + start}")
+        if joined and _is_regular(content, head, delimiter):
+            raise _RowError(joined[0][0], f"quotes would join it to line {joined[0][1]}")
     except _RowError as error:
-        place = f"{path}:{error.line + start}: {error}"
+        place = f"{path}:{error.line}: {error}"
         if error.remedy:
             raise UserError(f"{place}; {error.remedy}.") from None
-        if not (is_auto and _is_regular(lines, head, delimiter)):
+        if not (is_auto and _is_regular(content, head, delimiter)):
             remedy = f"put a value with {delimiter!r}, quotes or line ends in '\"'"
             other = f", or, if quotes are characters of the texts, name {none}" if quoted else ""
             raise QuoteError(f"{place}; {remedy}, and double its quotes", other) from None
@@ -205,44 +199,49 @@ def _csv(
         content.seek(0)
         return _csv(path, content, dialect, replace(options, quoting="none"))
     if joined:
-        first, last = (line + start for line in joined[0])
-        places = f"{counted(len(joined), 'place')}, first in lines {first} to {last}"
+        places = "{}, first in lines {} to {}".format(counted(len(joined), "place"), *joined[0])
         lost = counted(sum(last - first for first, last in joined), "row")
         remedy = f"if quotes are characters of the texts, {lost} would be lost: name {none}"
         remedy += f"; if they enclose values, name {minimal}"
         warn(f"{path}: quotes enclose lines that look like rows, in {places}; {remedy}")
     if table.repeated:
-        times = f"{counted(len(table.repeated), 'time')}, first in line {table.repeated[0] + start}"
+        times = f"{counted(len(table.repeated), 'time')}, first in line {table.repeated[0]}"
         warn(f"{path}: the first line is repeated {times}; these lines are skipped")
     alone = table.rows if len(table.header) == 1 else {}
     if same := [line for line, row in alone.items() if _folded(row) == _folded(table.header)]:
-        what = f"line {same[0] + start} is like the first line and is read as a document"
+        what = f"line {same[0]} is like the first line and is read as a document"
         warn(f"{path}: {what}; remove it if files were joined")
-    with located(path, 1 + start):
+    with located(path, 1 + bool(named)):
         _check_names(table.header)
-    rows = {line + start: row for line, row in table.rows.items()}
-    return _frame(path, rows, table.blank, table.header), dialect
+    return _frame(path, table.rows, table.blank, table.header), dialect
 
 
-def _is_regular(lines: TextIO, head: str, delimiter: str) -> bool:
+def _lines(content: TextIO) -> Iterator[str]:
+    """Yield the lines without byte order marks, and a blank one for that of Excel."""
+    # Files that were joined may have a mark before any line.
+    content.seek(0)
+    for number, line in enumerate(content):
+        is_setting = number == 0 and SEPARATOR_LINE.fullmatch(line)
+        yield "\n" if is_setting else line.lstrip("\ufeff")
+
+
+def _is_regular(content: TextIO, head: str, delimiter: str) -> bool:
     """Return True if tabs divide each line into as many values as the first, which has no quote."""
     n = head.count(delimiter) if delimiter == "\t" and '"' not in head else 0
-    lines.seek(0)
-    return n > 0 and all(line.count(delimiter) == n or not line.strip() for line in lines)
+    return n > 0 and all(line.count(delimiter) == n or not line.strip() for line in _lines(content))
 
 
-def _numbered(lines: TextIO, dialect: Dialect) -> Iterator[tuple[int, int, list[str]]]:
+def _numbered(content: TextIO, dialect: Dialect, head: str) -> Iterator[tuple[int, int, list[str]]]:
     """Yield the first and the last line of each row, and its values."""
-    # Files that were joined may have a mark before any line. A carriage return would divide a text,
-    # as would any other end than that of the first line if each line is a text.
-    end = ""
+    # A carriage return would divide a text, as would any other end than that of the first line if
+    # each line is a text. If `head` has no separator and quotes are characters, each line is one.
+    end, is_text = "", not dialect.quoted and dialect.delimiter not in head
 
     def physical() -> Iterator[str]:
         nonlocal end
-        lines.seek(0)
-        for line in lines:
+        for line in _lines(content):
             end = line[len(line.rstrip("\r\n")) :]
-            yield line.lstrip("\ufeff")
+            yield line
 
     def check_end(number: int, row: list[str]) -> None:
         is_other = end not in ("", dialect.line_end)
@@ -251,21 +250,13 @@ def _numbered(lines: TextIO, dialect: Dialect) -> Iterator[tuple[int, int, list[
             fault = f"{sign} stands outside quotes, and other lines end otherwise"
             raise _RowError(number, fault, "end all lines alike, or put its value in quotes")
 
-    if not dialect.quoted:
-        several = None  # if the first line has no separator, each line is one value
-        for number, line in enumerate(physical(), start=1):
-            text = line.rstrip("\r\n")
-            if several is None and text.strip(BLANK):
-                several = dialect.delimiter in text
-            row = text.split(dialect.delimiter) if several else [text]
-            check_end(number, row)
-            yield number, number, row
-        return
     limit = csv.field_size_limit(dialects.MAX_LINE)
-    reader = csv.reader(physical(), delimiter=dialect.delimiter, strict=True)
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if dialect.quoted else csv.QUOTE_NONE
+    reader = csv.reader(physical(), delimiter=dialect.delimiter, quoting=quoting, strict=True)
     last = 0
     try:
         for row in reader:
+            row = [dialect.delimiter.join(row)] if is_text else row
             check_end(reader.line_num, row)
             yield last + 1, reader.line_num, row
             last = reader.line_num
@@ -292,9 +283,8 @@ class _CsvRows(NamedTuple):
     repeated: list[int]
 
 
-def _read_rows(lines: TextIO, dialect: Dialect) -> _CsvRows:
+def _read_rows(numbered: Iterator[tuple[int, int, list[str]]], delimiter: str) -> _CsvRows:
     """Return the rows; raise _RowError for a row that does not fit the header."""
-    numbered = _numbered(lines, dialect)
     header = next((row for _, _, row in numbered if "".join(row).strip()), [])
     names = {j: name for j, name in enumerate(header) if name.strip() or not j}
     # A row may have the numbers that are the names of columns.
@@ -316,11 +306,10 @@ def _read_rows(lines: TextIO, dialect: Dialect) -> _CsvRows:
             continue
         if first < last:
             # Would each of its lines be a row? Is it blank?
-            parts = LINE_END.split(dialect.delimiter.join(row))
+            parts = LINE_END.split(delimiter.join(row))
             most = max(len(header), len(row)) - 1
             looks[first, last] = [
-                (max(names) <= part.count(dialect.delimiter) <= most, not part.strip())
-                for part in parts
+                (max(names) <= part.count(delimiter) <= most, not part.strip()) for part in parts
             ]
         if len(row) != len(header) or len(names) < len(header):
             # Values beyond the names may be blank, and columns without a name may be missing.

@@ -115,6 +115,7 @@ def build(
             sources, targets, family=keys.family, labels="any", options=keys.options,
             read_options=keys, name=task, using=settings,
         )  # fmt: skip
+        assert loaded.truth
         for target in loaded.targets:
             if not any(target.labels):
                 raise UserError(f"{target.path}: no document has a label; nothing can be scored.")

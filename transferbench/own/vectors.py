@@ -88,6 +88,7 @@ def read_vectors(paths: Sequence[Path], files: Sequence[Documents]) -> np.ndarra
 
 def _read(path: Path, size: int, of: str) -> np.ndarray:
     """Return the vectors of the `size` documents of a domain or of all, float32, of length one."""
+    from sklearn.preprocessing import normalize
 
     def check(shape: tuple[int, ...]) -> None:
         """Raise an error before a matrix of another shape is read."""
@@ -107,13 +108,10 @@ def _read(path: Path, size: int, of: str) -> np.ndarray:
         wrong = np.flatnonzero(~np.isfinite(dense).all(axis=1))
         if wrong.size:
             raise ValueError(f"row {wrong[0]} (from 0) has an infinite or missing number")
-        # Divided by the largest entry first, so that no square is too large or too small.
-        largest = np.abs(dense).max(axis=1, keepdims=True, initial=0)
-        if not largest.any():
+        if not dense.any():
             raise ValueError("every number is 0")
-        dense = dense / np.where(largest > 0, largest, 1)
-        length = np.linalg.norm(dense, axis=1, keepdims=True)
-        return np.asarray(dense / np.where(length > 0, length, 1), np.float32)
+        # Divided by the largest entry first, so that no square is too large or too small.
+        return np.asarray(normalize(normalize(dense, "max")), np.float32)
     except UserError:
         raise
     except Exception as error:  # libraries raise many types for a file in another format
