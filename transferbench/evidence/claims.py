@@ -217,9 +217,10 @@ def judge(
 
     @cache
     def named(name: str) -> tuple[Experiment, Sequence[Cell]]:
-        file = experiments.load(name, read.results if read else None)
         if read and (read.results / name / store.NAME).is_file():
-            return file, read.cells(file)
+            file, _, its_cells = read.named(name)
+            return file, its_cells
+        file = experiments.load(name, read.results if read else None)
         return file, summarise(file, observations(file, {}))
 
     judged = []
