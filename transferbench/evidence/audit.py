@@ -28,7 +28,7 @@ import pandas as pd
 
 from transferbench import datasets, experiments, models, strict_yaml
 from transferbench.evidence import grim, pictures, triples
-from transferbench.evidence.frame import Cell, to_frame
+from transferbench.evidence.frame import Cell
 from transferbench.evidence.grim import Number, allows, p_of_fits, shares
 from transferbench.evidence.page import Block, Page, Picture, Section, Table, markdown, words
 from transferbench.evidence.printed import (
