@@ -310,20 +310,23 @@ def to_csv(table: pd.DataFrame) -> str:
     return str(table.map(no_formula).to_csv(index=False, float_format="%.6g", lineterminator="\n"))
 
 
+def _by_path(folder: Path, texts: Mapping[str, str]) -> dict[Path, str]:
+    """Return texts, by file name, by their paths in a folder."""
+    return {Path(normpath(folder / name)): text for name, text in texts.items()}
+
+
 def write_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     """Write texts, by file name, to a folder; return their paths."""
-    paths = {Path(normpath(folder / name)): text for name, text in texts.items()}
-    for path, text in paths.items():
+    for path, text in (paths := _by_path(folder, texts)).items():
         write_text(path, text)
     return [*paths]
 
 
 def changed_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     """Return the files in the folder that are missing or have other texts, by file name."""
-    paths = {Path(normpath(folder / name)): text for name, text in texts.items()}
     return [
         path
-        for path, text in paths.items()
+        for path, text in _by_path(folder, texts).items()
         if not path.is_file() or path.read_text("utf-8", "replace") != text
     ]
 
