@@ -72,6 +72,12 @@ class Proof:
     #: True if all scores are equal to the last bit, too.
     same_scores: bool = True
 
+    @property
+    def in_ledger(self) -> dict[str, Any]:
+        """What the ledger has of the proof."""
+        skipped = {"skipped": self.skipped} if self.skipped else {}
+        return {"code": self.base, "equal": self.now, "runs": self.compared} | skipped
+
     def __str__(self) -> str:
         scores = "equal" if self.same_scores else "equal, scores not to the last bit"
         what = f"NOT EQUAL: {self.difference}" if self.difference else scores
@@ -217,20 +223,6 @@ def commit_of(root: Path, name: str) -> str:
     return digits[:12]
 
 
-def check_committed(root: Path) -> None:
-    """Check that no code has uncommitted changes: a proof compares two commits."""
-    code = ("transferbench", "experiments", ":!transferbench/equal_code.jsonl")
-    if changed := _git(root, "status", "--porcelain", "--", *code):
-        file = changed.split()[-1]
-        raise UserError(f"{file} is not committed; commit the change, then prove it equal.")
-
-
-def committed_runs(root: Path) -> list[Record]:
-    """Return the records of the files of runs that git tracks."""
-    files = committed_files(root)
-    return [record for file in files for record in store.read(root / file).values()]
-
-
 def committed_files(root: Path) -> list[str]:
     """Return the files of runs that git tracks, from the folder of the clone."""
     return _git(root, "ls-files", "-z", "results/*/runs.jsonl").rstrip("\0").split("\0")
@@ -248,29 +240,22 @@ def _git(root: Path, *arguments: str) -> str:
         raise UserError(f"git {arguments[0]}: {why}.") from None
 
 
-def ledger_line(proofs: Sequence[Proof], base: str, commit: str) -> str:
-    """Return the line of the ledger for models that were proved equal."""
-    models: dict[str, dict[str, Any]] = {}
-    for proof in proofs:
-        models[proof.model] = {"code": proof.base, "equal": proof.now, "runs": proof.compared}
-        if proof.skipped:
-            models[proof.model]["skipped"] = proof.skipped
-    date = datetime.now(UTC).strftime("%Y-%m-%d")
-    return json.dumps({"base": base, "commit": commit, "date": date, "models": models})
-
-
 def prove_equal(
     root: Path, base: str, settings: Settings, max_seconds: float, accept_skipped: bool
 ) -> Iterator[str]:
     """Compare the commit `base` with HEAD; yield lines for people, and add proofs to the ledger."""
     # Raise UserError if a commit or committed code is missing, and Failure if a model is not equal,
     # or not proved as its runs take too long.
-    check_committed(root)
+    code = ("transferbench", "experiments", ":!transferbench/equal_code.jsonl")
+    if uncommitted := _git(root, "status", "--porcelain", "--", *code):
+        file = uncommitted.split()[-1]
+        raise UserError(f"{file} is not committed; commit the change, then prove it equal.")
     commits = [commit_of(root, name) for name in (base, "HEAD")]
+    records = [r for file in committed_files(root) for r in store.read(root / file).values()]
     proofs, equal = list[Proof](), list[Proof]()
     try:
         with checked_out(root, commits[0]) as old_tree, checked_out(root, commits[1]) as new_tree:
-            for proof in prove(committed_runs(root), [old_tree, new_tree], settings, max_seconds):
+            for proof in prove(records, [old_tree, new_tree], settings, max_seconds):
                 proofs.append(proof)
                 yield f"{proof}"
                 if proof.skipped:
@@ -279,8 +264,11 @@ def prove_equal(
     finally:  # what is proved counts, also if the rest is interrupted
         equal = [p for p in proofs if not p.difference and (accept_skipped or not p.skipped)]
         if equal:
+            line = {"base": commits[0], "commit": commits[1]}
+            line["date"] = datetime.now(UTC).strftime("%Y-%m-%d")
+            proved = {proof.model: proof.in_ledger for proof in equal}
             earlier = ledger.EQUAL_CODE.read_text(encoding="utf-8").rstrip("\n")
-            lines = [*([earlier] if earlier else []), ledger_line(equal, *commits)]
+            lines = [*filter(None, [earlier]), json.dumps(line | {"models": proved})]
             write_text(ledger.EQUAL_CODE, "".join(f"{text}\n" for text in lines))
     current = sum(proof.lines for proof in equal)
     repeated, of_values = (sum(getattr(p, name) for p in proofs) for name in ("compared", "values"))

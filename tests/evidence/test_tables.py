@@ -80,15 +80,17 @@ def test_columns_have_tables_by_their_role_of_at_most_fifteen():
     )
     file = experiments.read(GOOD.replace("  NMF:", f"{more}  NMF:"), PATH)
     evidence = pages.Evidence.from_cells(file, cells_of(file, {}))
-    sections = [block for block in evidence.pages()["table"].blocks if isinstance(block, Section)]
+    sections = [
+        block for block in evidence.parts["table"].page.blocks if isinstance(block, Section)
+    ]
     assert [(section.title, section.folded) for section in sections[:4]] == [
         ("Published columns", False), ("Readings", True),
         ("Controls: C0 to C8", True), ("Controls: C9 to C16", True),
     ]  # fmt: skip
-    heads = [table.heads[1:] for table in evidence.pages()["table"].tables]
+    heads = [table.heads[1:] for table in evidence.parts["table"].page.tables]
     assert heads[:2] == [["LG", "NMF"], ["LG2"]]
     assert [len(each) for each in heads] == [2, 1, 9, 8]
-    frame = evidence.frames()["table"]
+    frame = evidence.parts["table"].numbers
     found = frame[frame["row"] == "one"].set_index("column")["role"]
     assert (found["NMF"], found["LG2"], found["C3"]) == ("published", "reading", "control")
     assert set(frame[frame["row"] == "average"]["role"]) == {"average"}

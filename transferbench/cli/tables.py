@@ -91,15 +91,15 @@ def command(
 
                 report(use(each.results / name, statistics.render()))
                 continue
-            file = experiments.load(name, each.results)
-            folder = each.results / file.name
             read = of_folder(each.results)
-            evidence = pages.Evidence.from_cells(file, read.cells(file), read)
+            file, its_records, its_cells = read.named(name)
+            evidence = pages.Evidence.from_cells(file, its_cells, read)
             if each.results == settings.results:
                 known[name] = evidence
             # Pictures are not compared: their bytes change with the version of the drawing library.
+            folder = each.results / file.name
             report(use(folder, evidence.texts()) if check else evidence.write(folder))
-            now = policy.outdated(file.added_runs, read.records(file.name), settings)
+            now = policy.outdated(file.added_runs, its_records, settings)
             words = shlex.join([name, *file.arguments[1:]])
             for sentence in [*evidence.outdated, *now]:
                 remedy = f"`transferbench reproduce {words}` makes them again"

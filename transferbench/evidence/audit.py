@@ -18,7 +18,7 @@ which is stricter than for a user's table, where a half may be rounded either wa
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 from itertools import chain
 from typing import Literal, NamedTuple
@@ -205,31 +205,37 @@ def judge(cell: PrintedCell, strict: bool = False) -> CellFinding:
     least = 1 / ((n or MAX_DOCUMENTS) * math.sqrt(MAX_RUNS))
     if runs is None and (not spread or (spread.units == 0 and spread.half < least)):
         runs = 1
-    printed = f"{value} ± {spread}" if spread else f"{value}"
-    found = CellFinding(cell.row, cell.column, printed, cell.measure, n, runs, cell.median)
-    if not cell.is_share:
-        return found
-    if spread and cell.median:
-        found = replace(found, deviation="not checked: the value is a median")
-    elif spread and runs is None:
-        most, deviation = grim.largest_deviation(value), "not checked: number of runs not stated"
+    correct, share, near = range(0), math.nan, tuple[str, ...]()
+    verdict: CellVerdict = "not checked"
+    if cell.is_share and n and runs:
+        # The median of an even number of runs is the mean of two.
+        total = n * (2 - runs % 2 if cell.median else runs)
+        correct, share = grim.correct(total, value), shares(total, value.decimals, strict)[0]
+        verdict = "possible" if share < 1 else "any value is possible"
+        if not correct:
+            verdict, near = "impossible", grim.nearest(total, value)
+        elif not allows(total, value):
+            verdict = "possible by a half"
+    printed, ends = f"{value}" + f" ± {spread}" * bool(spread), (*correct[:1], *correct[-1:])
+    about = cell.row, cell.column, printed, cell.measure, n, runs, cell.median
+    deviation = _judge_deviation(cell, runs) if cell.is_share else ""
+    return CellFinding(*about, verdict, ends or None, share, near, deviation)
+
+
+def _judge_deviation(cell: PrintedCell, runs: int | None) -> str:
+    """Return the conclusion about a deviation; empty without one."""
+    value, spread, n = cell.value, cell.deviation, cell.documents
+    if not spread:
+        return ""
+    if cell.median:
+        return "not checked: the value is a median"
+    if runs is None:
+        most = grim.largest_deviation(value)
         if spread.value - spread.half > most:
-            deviation = f"too large: at most {spread.text(most, 1)} for any number of runs"
-        found = replace(found, deviation=deviation)
-    elif spread and n and runs and (runs > 1 or spread.units):
-        found = replace(found, deviation=grim.fit_deviation(n, runs, value, spread))
-    if n is None or runs is None:
-        return found
-    # The median of an even number of runs is the mean of two.
-    total = n * (2 - runs % 2 if cell.median else runs)
-    right, share = grim.correct(total, value), shares(total, value.decimals, strict)[0]
-    if not right:
-        near = grim.nearest(total, value)
-        return replace(found, verdict="impossible", share=share, nearest=near)
-    verdict: CellVerdict = "possible" if share < 1 else "any value is possible"
-    if not allows(total, value):
-        verdict = "possible by a half"
-    return replace(found, verdict=verdict, share=share, correct=(right[0], right[-1]))
+            return f"too large: at most {spread.text(most, 1)} for any number of runs"
+        return "not checked: number of runs not stated"
+    fits = n and (runs > 1 or spread.units)
+    return grim.fit_deviation(n, runs, value, spread) if n and fits else ""
 
 
 def judge_average(printed: PrintedAverage) -> AverageFinding:
@@ -405,7 +411,7 @@ def _rows_of_triples(experiment: Experiment) -> Iterator[tuple[str, list[str]]]:
 
 def audits(names: Iterable[str] = ()) -> dict[str, Audit]:
     """Return the findings about tables by name; without names, about all published tables."""
-    published = [*chain(*experiments.papers().values())]
+    published = _published()
     tables = {name: printed(experiments.load(name)) for name in dict.fromkeys(names or published)}
     if names:  # of others only those are compared that may have an equal column, see `_equal`
         rows = {cell.row for table in tables.values() for cell in table.cells}
@@ -422,6 +428,11 @@ def audits(names: Iterable[str] = ()) -> dict[str, Audit]:
         )
         for name in names or published
     }  # fmt: skip
+
+
+def _published() -> list[str]:
+    """Return the names of the papers' tables."""
+    return [*chain(*experiments.papers().values())]
 
 
 def _prints(name: str, rows: set[str]) -> bool:
@@ -480,11 +491,7 @@ def cells_table(name: str, cells: Iterable[CellFinding]) -> Table:
 
 def averages_table(averages: Mapping[str, Iterable[AverageFinding]]) -> Table:
     """Return findings about averages, by table, as a table."""
-    rows = [
-        [name, each.row, each.column, each.printed, f"{each.cells}", each.recomputed, each.verdict]
-        for name, of_table in averages.items()
-        for each in of_table
-    ]
+    rows = [[name, *map(str, astuple(each))] for name, of in averages.items() for each in of]
     heads = ["table", "row", "column", "printed", "cells", "recomputed", "the average"]
     return Table("Printed averages and those of their cells", heads, rows)
 
@@ -521,15 +528,15 @@ def tables(name: str, audit: Audit, *, cells: bool) -> dict[str, Table]:
 
 def compared_averages(audits: Mapping[str, Audit]) -> Section:
     """Return a section about printed averages."""
-    verdicts = [average.verdict for audit in audits.values() for average in audit.averages]
+    verdicts = Counter(a.verdict for audit in audits.values() for a in audit.averages)
     other = {
         name: [average for average in audit.averages if average.verdict != "follows"]
         for name, audit in audits.items()
     }
-    differ = verdicts.count("differs")
+    differ = verdicts["differs"]
     counts = (
-        f"Of {len(verdicts)} printed averages {verdicts.count('follows')} follow from the printed "
-        f"cells, {verdicts.count('follows by rounding')} follow by rounding, and {differ} "
+        f"Of {verdicts.total()} printed averages {verdicts['follows']} follow from the printed "
+        f"cells, {verdicts['follows by rounding']} follow by rounding, and {differ} "
         f"{'differs' if differ == 1 else 'differ'}."
     )
     blocks: list[Block] = [words("averages"), counts]
@@ -544,47 +551,45 @@ def compared_deviations(known: Mapping[str, Sequence[Cell]]) -> Section | None:
     # tests (Holm). Only cells of at least MIN_REPEATS stated and MIN_REPEATS finished runs count.
     from scipy.special import fdtr, fdtrc
 
-    tests, texts = list[float](), list[list[str]]()
-    equal = 0  # cells whose runs all gave the same result, of which F is not defined
-    for name in chain(*experiments.papers().values()):
+    lines = []
+    for name in _published():
         spec = experiments.load(name).spec
-        repeats, digits = spec.published_repeats, 2 if spec.unit == "percent" else 3
-        for cell in known.get(name, ()):
-            if (
-                not repeats
-                or cell.column not in spec.published.get(cell.row, ())
-                or math.isnan(cell.published_std + cell.std)
-                or cell.column in repeats.unstated
-                or min(repeats.number, cell.runs) < MIN_REPEATS
-            ):
-                continue
-            if cell.std < ROUNDING:
-                equal += 1
-                continue
-            half = 0.5 / 10**digits
-            theirs = min(max(cell.std, cell.published_std - half), cell.published_std + half)
-            ratio, freedom = (cell.std / theirs) ** 2, (cell.runs - 1, repeats.number - 1)
-            tests.append(2 * float(min(fdtrc(*freedom, ratio), fdtr(*freedom, ratio))))
-            times = f"{cell.std / cell.published_std:.2g}" if cell.published_std else "∞"
-            stds = f"{cell.published_std:.{digits}f}", f"{cell.std:.{digits}f}"
-            numbers = [stds[0], f"{repeats.number}", stds[1], f"{cell.runs}", times]
-            texts.append([name, cell.row, cell.column, *numbers])
-    if not tests:
+        if repeats := spec.published_repeats:
+            about = {"table": name, "repeats": repeats.number}
+            about["digits"] = 2 if spec.unit == "percent" else 3
+            lines += [
+                vars(cell) | about
+                for cell in known.get(name, ())
+                if cell.column in spec.published.get(cell.row, ())
+                and cell.column not in repeats.unstated
+                and not math.isnan(cell.published_std + cell.std)
+                and min(repeats.number, cell.runs) >= MIN_REPEATS
+            ]
+    names = ["table", "digits", "row", "column", "published_std", "repeats", "std", "runs"]
+    cells = pd.DataFrame(lines, columns=names)
+    equal = cells["std"] < ROUNDING  # all runs gave the same result, of which F is not defined
+    tested = cells[~equal].reset_index(drop=True)
+    if tested.empty:
         return None
-    order = np.argsort(tests, kind="stable")
-    corrected = np.empty(len(tests))
-    by_rank = np.array(tests)[order] * np.arange(len(tests), 0, -1)
-    corrected[order] = np.minimum(1, np.maximum.accumulate(by_rank))
-    rows = [[*text, f"{p:.1g}"] for text, p in zip(texts, corrected, strict=True) if p <= ALPHA]
+    ours, theirs, half = tested["std"], tested["published_std"], 0.5 / 10.0 ** tested["digits"]
+    ratio = ours / ours.clip(theirs - half, theirs + half)
+    test = tested["runs"] - 1, tested["repeats"] - 1, ratio**2
+    p = pd.Series(2 * np.minimum(fdtrc(*test), fdtr(*test))).sort_values(kind="stable")
+    tested["p"] = (p * np.arange(len(p), 0, -1)).cummax().clip(upper=1)
+    rows = []
+    for line in tested[tested["p"] <= ALPHA].itertuples():
+        printed, ours = (f"{std:.{line.digits}f}" for std in (line.published_std, line.std))
+        times = f"{line.std / line.published_std:.2g}" if line.published_std else "∞"
+        numbers = (printed, f"{line.repeats}", ours, f"{line.runs}", times)
+        rows.append([line.table, line.row, line.column, *numbers, f"{line.p:.1g}"])
     smaller = sum(float(row[5]) > float(row[3]) for row in rows)
     count = (
-        f"{len(tests)} cells are tested; {counted(len(rows), 'cell')} "
+        f"{len(tested)} cells are tested; {counted(len(rows), 'cell')} "
         f"{'differs' if len(rows) == 1 else 'differ'}: in {smaller} the printed deviation is "
-        f"smaller than ours, in {len(rows) - smaller} larger. In {equal} more cells all our runs "
-        "are equal."
+        f"smaller than ours, in {len(rows) - smaller} larger. In {equal.sum()} more cells all our "
+        "runs are equal."
     )
-    heads = ["table", "row", "column", "printed", "repeats", "ours", "runs", "ours / printed",
-             "p"]  # fmt: skip
+    heads = ["table", "row", "column", "printed", "repeats", "ours", "runs", "ours / printed", "p"]
     table = Table("Printed deviations that differ from ours", heads, rows)
     blocks: list[Block] = [words("deviations"), count, *[table] * bool(rows)]
     return Section("Printed deviations beside ours", blocks)
@@ -617,8 +622,8 @@ def misfits(audits: Mapping[str, Audit]) -> Section:
 def plane(known: Mapping[str, Sequence[Cell]]) -> pd.DataFrame:
     """Return the triples of published tables and those of our runs, with columns PLANE."""
     # `known`: Cells by experiment. A triple that is in two tables of a paper is taken once.
-    found = dict[tuple[object, ...], str]()
-    for name in chain(*experiments.papers().values()):
+    found = []
+    for name in _published():
         experiment = experiments.load(name)
         spec = experiment.spec
         ours = {(cell.row, cell.column): cell.mean for cell in known.get(name, ())}
@@ -643,8 +648,8 @@ def plane(known: Mapping[str, Sequence[Cell]]) -> pd.DataFrame:
                     if not any(map(math.isnan, triple)):
                         x, y = triples.position(*triple)
                         title = f"{column} on {task}, {source}: x {x:.3f}, y {y:.3f}"
-                        found.setdefault((source, task, labels, *triple, x, y), title)
-    return pd.DataFrame([[*key, title] for key, title in found.items()], columns=PLANE)
+                        found.append((source, task, labels, *triple, x, y, title))
+    return pd.DataFrame(found, columns=PLANE).drop_duplicates(PLANE[:-1], ignore_index=True)
 
 
 def means_table(plane: pd.DataFrame) -> Table:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Self
 
 import numpy as np
@@ -114,28 +115,27 @@ def _numbers(
     # `drawn`: Orders of each row, (n, orders).
     # In each order, every column has the reading with the most such cells among those that it is
     # chosen on; of equal ones the first.
-    labels: dict[str, dict[str, int]] = {}
-    chosen_on = {place.column for row in rows for place in row if place.chosen_on}
-    for row in rows:
-        for place in row:
-            known = labels.setdefault(place.column, {})
-            for label in place.values:
-                known.setdefault(label, len(known))
+    labels: dict[str, dict[str, None]] = {}
+    for place in chain(*rows):
+        labels.setdefault(place.column, {}).update(dict.fromkeys(place.values))
+    chosen_on = {place.column for place in chain(*rows) if place.chosen_on}
     n = drawn[0].shape[1] if drawn else ORDERS
-    counted = {column: np.zeros((len(of), n), int) for column, of in labels.items()}
-    scores = {column: np.zeros((len(of), n), int) for column, of in labels.items()}
+    counted, scores = (
+        {(column, label): np.zeros(n, int) for column, of in labels.items() for label in of}
+        for _ in range(2)
+    )
     for row, of_row, order in zip(rows, same, drawn, strict=True):
         for i, (place, by_label) in enumerate(zip(row, of_row, strict=True)):
             first = next(iter(by_label.values()))
-            for label, k in labels[place.column].items():
+            for label in labels[place.column]:
                 hits = by_label.get(label, first)[order[i]]
-                counted[place.column][k] += hits
+                counted[place.column, label] += hits
                 if place.chosen_on or place.column not in chosen_on:
-                    scores[place.column][k] += hits
+                    scores[place.column, label] += hits
     total = np.zeros(n, int)
-    for column, of_labels in counted.items():
-        chosen = scores[column].argmax(axis=0)
-        total += np.take_along_axis(of_labels, chosen[None], axis=0)[0]
+    for column, of in labels.items():
+        best = np.argmax([scores[column, label] for label in of], axis=0)
+        total += np.choose(best, [counted[column, label] for label in of])
     return total
 
 

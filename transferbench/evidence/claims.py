@@ -31,6 +31,7 @@ from transferbench.evidence.frame import (
     observations,
     summarise,
 )
+from transferbench.evidence.page import words
 from transferbench.experiments.experiment import Experiment
 from transferbench.experiments.schema import Better, Claim, Higher, Span, Stable
 from transferbench.measures import COSTS, LOWER_IS_BETTER, TITLES
@@ -39,12 +40,6 @@ from transferbench.runs.record import CorrectDocuments
 from transferbench.stats import ALPHA, NO_SEED, ROUNDING, Extent
 
 Outcome = Literal["holds", "fails", "open"]
-ROWS = {
-    "every": "on every row",
-    "most": "on most rows",
-    "some": "on some row",
-    "average": "on the rows' average",
-}
 HEADER = ("", "rows as claimed", "rows against", "mean", "least", "p for", "p against", "published")
 
 
@@ -217,9 +212,10 @@ def judge(
 
     @cache
     def named(name: str) -> tuple[Experiment, Sequence[Cell]]:
-        file = experiments.load(name, read.results if read else None)
         if read and (read.results / name / store.NAME).is_file():
-            return file, read.cells(file)
+            file, _, its_cells = read.named(name)
+            return file, its_cells
+        file = experiments.load(name, read.results if read else None)
         return file, summarise(file, observations(file, {}))
 
     judged = []
@@ -345,11 +341,13 @@ def _lines(
     column = predicate.column
     for row in rows:
         if isinstance(predicate, Higher):
-            label = f"{column} at {_span_text(predicate.at)} over {_span_text(predicate.than)}"
+            label = (
+                f"{column} at {words('span', predicate.at)} over {words('span', predicate.than)}"
+            )
             at, than = row.mean(column, predicate.at), row.mean(column, predicate.than)
             yield row.pair(label, at, than, margin)
         else:
-            label = f"{column} at {_span_text(predicate.x)}"
+            label = f"{column} at {words('span', predicate.x)}"
             points = list(row.at(column, predicate.x).values())
             low, high = _least_favourable(points, predicate.within)
             line = row.pair(label, low, high, margin)
@@ -393,11 +391,6 @@ def _extent(claim: Claim) -> Extent:
     """Return the rows on which the claim is to be true: every, some, most, or their average."""
     predicate = claim.predicate
     return predicate.rows if isinstance(predicate, Better) else "every"
-
-
-def _span_text(x: Span) -> str:
-    """Return the text of a span: 3, or 3 to 5."""
-    return " to ".join(f"{value:g}" for value in (x if isinstance(x, tuple) else (x,)))
 
 
 def explanation(experiment: Experiment, result: ClaimResult) -> str:
@@ -448,36 +441,7 @@ def identical(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
 
 def meaning(claim: Claim) -> str:
     """Return the predicate of a claim in words."""
-    predicate = claim.predicate
-    if isinstance(predicate, Better):
-        words = _better_text(predicate, claim)
-    elif isinstance(predicate, Higher):
-        words = f"{predicate.column} higher at x = {_span_text(predicate.at)}"
-        words += f" than at {_span_text(predicate.than)}"
-        words += f" by more than {predicate.by:g}" if predicate.by else ""
-    else:
-        words = f"{predicate.column} at x = {_span_text(predicate.x)} within {predicate.within:g}"
-    words += f"; among {', '.join(claim.among)}" if claim.among else ""
-    words += f"; by {TITLES[claim.measure]}" if claim.measure else ""
-    return words + (f"; with the rows of {', '.join(claim.also)}" if claim.also else "")
-
-
-def _better_text(predicate: Better, claim: Claim) -> str:
-    relation = "ahead of"
-    if predicate.times != 1:
-        adjective = "small" if claim.measure == "peak_mib" else "fast"
-        relation = f"at least {predicate.times:g} times as {adjective} as"
-    elif predicate.fewer_errors:
-        relation = f"with at least {predicate.fewer_errors:.1%} fewer errors than"
-    elif predicate.by:
-        margin = f"{abs(predicate.by):g}"
-        relation = (
-            f"more than {margin} ahead of" if predicate.by > 0 else f"less than {margin} behind"
-        )
-    over = " and ".join(predicate.over) if predicate.over else "every other method"
-    over = over if predicate.value is None else f"{predicate.value:g}"
-    where = f", at x = {_span_text(predicate.x)}" if predicate.x is not None else ""
-    return f"{' and '.join(predicate.columns)} {relation} {over} {ROWS[predicate.rows]}{where}"
+    return words("claim", claim, TITLES[claim.measure] if claim.measure else "")
 
 
 def comparisons(experiment: Experiment, result: ClaimResult) -> list[tuple[str, ...]]:

@@ -114,18 +114,15 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:
     assert figure is not None
     rows = [""] if figure.rows else list(spec.rows)
     across = min(3, len(rows))
-    down = -(-len(rows) // across)
     measure = TITLES[spec.metric]
     if spec.metric not in COSTS and spec.value_unit.sign:
         measure += f" in {spec.value_unit.words}"
     levels = published_levels(experiment)
     direct = across == 1 and len(spec.columns) > 1
     with style(experiment.name):
-        size = (max(2.7 * across, 6.2), (3.4 if across == 1 else 2.3) * down + 0.7)
-        drawing, axes = subplots(
-            down, across, size, sharey=shares_scale(figure)
-        )  # fmt: skip
-        for i, (ax, row) in enumerate(zip(axes.flat, rows, strict=False)):
+        size = max(2.7 * across, 6.2), 3.4 if across == 1 else 2.3, 0.7
+        drawing, axes = panels(len(rows), across, *size, sharey=shares_scale(figure))
+        for i, (ax, row) in enumerate(zip(axes, rows, strict=True)):
             panel = points[points["row"] == row] if row else points
             _lines(experiment, figure, ax, panel)
             _ticks(figure, ax, panel["x"].dropna().unique(), most=11 if across == 1 else 6)
@@ -143,14 +140,12 @@ def draw(experiment: Experiment, points: pd.DataFrame, folder: Path) -> Path:
                 ax.set_xlabel(figure.label)
             if i % across == 0:
                 ax.set_ylabel("objective" if figure.objective else measure)
-        for ax in axes.flat[len(rows) :]:
-            ax.set_axis_off()
         drawn: dict[str, Artist] = {}  # each label once
-        for ax in axes.flat:
+        for ax in axes:
             handles, labels = ax.get_legend_handles_labels()
             drawn |= dict(zip(labels, handles, strict=True))
         if direct and drawn:
-            name_lines(axes[0, 0])
+            name_lines(axes[0])
         elif len(drawn) > 1:
             drawing.legend(drawn.values(), drawn.keys(), loc="outside lower center", ncols=4)
         return save(drawing, folder / "figure.svg")
@@ -293,6 +288,18 @@ def style(name: str) -> Iterator[None]:
         yield
 
 
+def panels(
+    n: int, across: int, width: float, height: float, margin: float, **options: Any
+) -> tuple[Drawing, list[Axes]]:
+    """Return a drawing with n panels, some in each line; sizes are in inches."""
+    # `height`, `margin`: Those of a line of panels, and of what stands around them.
+    down = -(-n // across)
+    drawing, axes = subplots(down, across, (width, height * down + margin), **options)
+    for ax in axes.flat[n:]:
+        ax.set_axis_off()
+    return drawing, [*axes.flat[:n]]
+
+
 def subplots(
     down: int, across: int, size: tuple[float, float], **options: Any
 ) -> tuple[Drawing, np.ndarray]:
@@ -386,19 +393,10 @@ def _rounded(attribute: re.Match[str]) -> str:
     return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", attribute[0])
 
 
-def apart(ends: Sequence[float], gap: float) -> list[float]:
-    """Return places near `ends`, in their order, that are at least `gap` apart."""
-    # Neighbours that are too close move apart by the same distance, again and again.
-    order = sorted(range(len(ends)), key=ends.__getitem__)
-    places = [ends[i] for i in order]
-    for _ in range(200):
-        moved = False
-        for k in range(len(places) - 1):
-            lacking = gap - (places[k + 1] - places[k])
-            if lacking > 1e-9 and not math.isnan(lacking):
-                places[k] -= lacking / 2
-                places[k + 1] += lacking / 2
-                moved = True
-        if not moved:
-            break
-    return [places[order.index(i)] for i in range(len(ends))]
+def apart(ends: Sequence[float], gap: float) -> np.ndarray:
+    """Return the places nearest to `ends`, in their order, that are at least `gap` apart."""
+    from scipy.optimize import isotonic_regression
+
+    order, steps, places = np.argsort(ends, kind="stable"), np.arange(len(ends)), np.array(ends)
+    places[order] = isotonic_regression(places[order] - gap * steps).x + gap * steps
+    return places

@@ -10,13 +10,13 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from transferbench import models, stats
+from transferbench import experiments, models, stats
 from transferbench.errors import UserError, unknown
 from transferbench.evidence import verdict
 from transferbench.evidence.verdict import Verdict
@@ -135,26 +135,17 @@ def no_runs(results: Path) -> UserError:
 
 
 class ReadCells:
-    """The records and the cells of the experiments in a folder of results, each read once."""
+    """The experiments of a folder of results, each read once."""
 
     def __init__(self, results: Path) -> None:
         self.results = results
-        self._records: dict[str, Records] = {}
-        self._cells: dict[str, tuple[Experiment, list[Cell]]] = {}
+        self.named = cache(self._named)
 
-    def records(self, name: str) -> Records:
-        """Return the records of an experiment."""
-        if name not in self._records:
-            self._records[name] = store.read(self.results / name / store.NAME)
-        return self._records[name]
-
-    def cells(self, experiment: Experiment) -> list[Cell]:
-        """Return the cells of an experiment."""
-        known, cells = self._cells.get(experiment.name, (None, []))
-        if known is not experiment:
-            cells = summarise(experiment, observations(experiment, self.records(experiment.name)))
-            self._cells[experiment.name] = experiment, cells
-        return cells
+    def _named(self, name: str) -> tuple[Experiment, Records, list[Cell]]:
+        """Return an experiment, its records and its cells."""
+        experiment = experiments.load(name, self.results)
+        records = store.read(self.results / experiment.name / store.NAME)
+        return experiment, records, summarise(experiment, observations(experiment, records))
 
 
 def read_cells(experiment: Experiment, folder: Path) -> list[Cell]:
@@ -187,8 +178,7 @@ def observations(experiment: Experiment, records: Records) -> list[Observation]:
     shown_as: dict[str, list[tuple[str, str]]] = {}
     for label, name, choose in table_columns(experiment):
         shown_as.setdefault(name, []).append((label, choose))
-    runs = [each.run for each in planned]
-    suite = experiment.suite_columns
+    runs, suite = [each.run for each in planned], experiment.suite_columns
     current = policy.with_outdated(
         runs,
         [records.get(run.identity) or _missing(run) for run in runs],
@@ -196,41 +186,26 @@ def observations(experiment: Experiment, records: Records) -> list[Observation]:
     )
     pairs = zip(planned, current, strict=True)
     for (row, name), of_cell in groupby(pairs, key=lambda pair: pair[0][:2]):
-        cell = [*of_cell]
-        grid = experiment.spec.columns[name].grid
+        cell, grid = [*of_cell], experiment.spec.columns[name].grid
         outdated = next((r.reason for _, r in cell if grid and r.status == "outdated"), "")
         if outdated:
-            cell = [(one, _outdated(record, outdated)) for one, record in cell]
+            cell = [
+                (one, replace(r, status="outdated", reason=outdated) if r.done else r)
+                for one, r in cell
+            ]
         for label, choose in shown_as[name]:
             shown = _chosen([record for _, record in cell], choose)
             for one, record in cell:
                 setting = ", ".join(f"{key}={parameter(one.run.params[key])}" for key in grid)
                 is_shown = not choose or record.identity[2] == shown
-                lines += [
-                    Observation(
-                        row,
-                        label,
-                        at,
-                        setting,
-                        is_shown,
-                        domain,
-                        measure,
-                        value,
-                        one.repeat,
-                        record,
-                    )
-                    for domain in _domains(experiment, row, record)
-                    for at, measure, value in _values(experiment, row, one.x, domain, record)
-                ]
+                for at, domain, measure, value in _values(experiment, row, one.x, record):
+                    where = row, label, at, setting, is_shown, domain
+                    lines.append(Observation(*where, measure, value, one.repeat, record))
     return lines
 
 
 def _missing(run: Run) -> Record:
     return Record(str(run.task), run.model, run.params, run.seed, "missing")
-
-
-def _outdated(record: Record, reason: str) -> Record:
-    return replace(record, status="outdated", reason=reason) if record.done else record
 
 
 def _chosen(records: Sequence[Record], choose: str) -> str:
@@ -259,22 +234,23 @@ def _domains(experiment: Experiment, row: str, record: Record) -> list[str]:
 
 
 def _values(
-    experiment: Experiment, row: str, x: float | None, domain: str, record: Record
-) -> Iterator[tuple[float | None, str, float]]:
-    """Yield x, the measure and the value in the table's unit, for each iteration of a curve."""
+    experiment: Experiment, row: str, x: float | None, record: Record
+) -> Iterator[tuple[float | None, str, str, float]]:
+    """Yield x, the domain, the measure and the value in the table's unit, for each point."""
     figure, measure = experiment.spec.figure, experiment.metric(row)
     scale = 1 if figure and figure.objective else experiment.scale(row)
     if figure and figure.rows:
         x = experiment.spec.rows[row].x
-    if figure and figure.iterations and record.done and record.curve is not None:
+    for domain in _domains(experiment, row, record):
+        if not (figure and figure.iterations and record.done and record.curve is not None):
+            yield x, domain, measure, _measured(record, domain, measure) * scale
+            continue
         points = record.trace if figure.objective else record.curve.get(domain, ())
         if not figure.objective and measure != MEASURES[models.get(record.model).family][0].name:
             points = ()  # a curve has the first measure of the model's family
         named = "objective" if figure.objective else measure
         for i, value in enumerate(points or [math.nan], start=1):
-            yield float(i), named, value * scale
-        return
-    yield x, measure, _measured(record, domain, measure) * scale
+            yield float(i), domain, named, value * scale
 
 
 def _measured(record: Record, domain: str, measure: str) -> float:
@@ -296,51 +272,45 @@ def summarise(experiment: Experiment, observed: Sequence[Observation]) -> list[C
             groups.setdefault(key, []).append(observation)
     cells = []
     for (row, column, planned_x), group in groups.items():
-        known = _shared(experiment, row, column, group)
+        shared = _without_values(experiment, row, column, group)
         points: dict[float | None, list[Observation]] = {}
         for observation in group:
             if observation.record.done and not (curves and math.isnan(observation.value)):
                 points.setdefault(observation.x, []).append(observation)
         for x, scored in (points or {planned_x: []}).items():
-            cells.append(_cell(experiment, known, x, scored))
+            at_x = replace(shared, x=math.nan if x is None else x)
+            cells.append(_with_values(experiment, at_x, scored))
     return cells
 
 
-def _shared(
+def _without_values(
     experiment: Experiment, row: str, column: str, group: Sequence[Observation]
-) -> dict[str, Any]:
-    """Return the fields that all cells of a row and a column share: the points of a curve."""
+) -> Cell:
+    """Return what the cells of a row and a column share: the points of a curve."""
     records = {observation.repeat: observation.record for observation in group}
     published, published_std = experiment.published(row, column) or (math.nan, None)
     published_error, published_dof = experiment.published_error(row, column)
     lost = [r for r in records.values() if r.status not in ("done", "missing")]
     lost.sort(key=lambda record: record.status != "unavailable")
-    return {
-        "row": row,
-        "column": column,
-        "metric": experiment.metric(row),
-        "setting": group[0].setting,
-        "planned": len(records),
-        "published": published,
-        "published_std": math.nan if published_std is None else published_std,
-        "tolerance": math.nan if experiment.spec.figure else experiment.tolerance(row),
-        "published_error": published_error,
-        "published_dof": published_dof,
-        "reason": f"{lost[0].status}: {lost[0].reason}" if lost else "",
-        "records": tuple(records.values()),
-        "repeats": tuple(records),
-    }
+    return Cell(
+        row=row,
+        column=column,
+        metric=experiment.metric(row),
+        setting=group[0].setting,
+        planned=len(records),
+        published=published,
+        published_std=math.nan if published_std is None else published_std,
+        tolerance=math.nan if experiment.spec.figure else experiment.tolerance(row),
+        published_error=published_error,
+        published_dof=published_dof,
+        reason=f"{lost[0].status}: {lost[0].reason}" if lost else "",
+        records=tuple(records.values()),
+        repeats=tuple(records),
+    )
 
 
-def _cell(
-    experiment: Experiment,
-    known: dict[str, Any],
-    x: float | None,
-    points: Sequence[Observation],
-) -> Cell:
-    """Return the cell of a row and a column, or the point of a figure."""
-    # `known`: What all points of them share, see `_shared`.
-    # `x`: The x of the point; None in a table.
+def _with_values(experiment: Experiment, cell: Cell, points: Sequence[Observation]) -> Cell:
+    """Return a cell with the values of its observations."""
     scored: dict[int | None, list[Observation]] = {}
     for point in points:
         scored.setdefault(point.repeat, []).append(point)
@@ -350,18 +320,17 @@ def _cell(
         fmean(_variance(experiment, o) for o in domains) / len(domains)
         for domains in scored.values()
     ]
-    values, planned = [*by_seed.values()], known["planned"]
-    finite = bool(values) and all(map(math.isfinite, values))
-    reason = known["reason"]
-    if not reason and (not finite or len(values) < planned):
-        is_missing = values and not finite
-        reason = "a run has no such value" if is_missing else f"{len(values)} of {planned} runs"
+    values, std = [*by_seed.values()], deviation([*by_seed.values()])
+    finite, reason = bool(values) and all(map(math.isfinite, values)), cell.reason
+    if not reason and values and not finite:
+        reason = "a run has no such value"
+    elif not reason and len(values) < cell.planned:
+        reason = f"{len(values)} of {cell.planned} runs"
     # A cost varies from run to run, so a single one shows no error.
-    is_one_cost = known["metric"] in COSTS and len(values) == 1
-    std = deviation(values)
-    return Cell(
-        **known | {"reason": reason},
-        x=math.nan if x is None else x,
+    is_one_cost = cell.metric in COSTS and len(values) == 1
+    return replace(
+        cell,
+        reason=reason,
         mean=fmean(values) if finite else math.nan,
         std=std,
         runs=len(values),

@@ -94,9 +94,13 @@ class Table:
     @cached_property
     def numeric(self) -> list[bool]:
         """True for each column of numbers; they are aligned on the right."""
-        # Never the first one.
-        columns = list(zip(self.heads, *self.rows, *self.foot, strict=True))
-        return [False, *(all(map(_is_number, cells)) for _, *cells in columns[1:])]
+        # Never the first one. A number is a value, or a text without words.
+        _, *columns = zip(self.heads, *self.rows, *self.foot, strict=True)
+        word = re.compile(r"[^\W\d_]{2}")
+        return [
+            False,
+            *(all(isinstance(v, Value) or not word.search(v) for v in of[1:]) for of in columns),
+        ]
 
     @property
     def ours(self) -> Table:
@@ -113,11 +117,6 @@ class Table:
     def texts(self) -> list[list[str]]:
         """Return the heads, then every row, as texts."""
         return [[str(cell) for cell in row] for row in (self.heads, *self.rows, *self.foot)]
-
-
-def _is_number(cell: str | Value) -> bool:
-    """Return True for a value, and for a text without words."""
-    return isinstance(cell, Value) or not re.search(r"[^\W\d_]{2}", cell)
 
 
 @dataclass(frozen=True)
@@ -214,20 +213,13 @@ def _markdown(block: Block) -> str:
             return f"![{_text(words)}]({file})"
         case Section(title, blocks, outcome, origin):
             judged = f"{outcome.capitalize()}: " if outcome else ""
-            heads = [f"## {judged}{_text(title)}", f"*{_text(origin)}*" * bool(origin)]
-            return "\n\n".join(filter(None, [*heads, *map(_markdown, blocks)]))
-        case Table():
-            return table_text(block)
+            opening = [f"## {judged}{_text(title)}", f"*{_text(origin)}*" * bool(origin)]
+            return "\n\n".join(filter(None, [*opening, *map(_markdown, blocks)]))
+        case Table(_, heads, rows, foot):
+            lines = "".join("|---:" if is_number else "|---" for is_number in block.numeric)
+            texts = [f"| {' | '.join(map(_cell, row))} |" for row in (heads, *rows, *foot)]
+            return "\n".join([texts[0], f"{lines}|", *texts[1:]])
     return _text(block)
-
-
-def table_text(table: Table) -> str:
-    """Return a table in Markdown."""
-    heads, *rows = [
-        f"| {' | '.join(map(_cell, row))} |" for row in (table.heads, *table.rows, *table.foot)
-    ]
-    lines = "".join("|---:" if is_number else "|---" for is_number in table.numeric)
-    return "\n".join([heads, f"{lines}|", *rows])
 
 
 def _cell(value: str | Value) -> str:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from os.path import normpath
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import pandas as pd
 
 from transferbench import experiments
-from transferbench.evidence import boards, claims, figures, pictures, tables
+from transferbench.evidence import boards, claims, figures, labels, pictures, regret, tables
 from transferbench.evidence.boards import Board
 from transferbench.evidence.frame import (
     Cell,
@@ -41,6 +41,13 @@ from transferbench.runs import store
 
 #: Folder of the statistics of all datasets, see `statistics`.
 STATISTICS = "data-statistics"
+
+
+class Part(NamedTuple):
+    """A page, and its numbers if it has a file of them."""
+
+    page: Page
+    numbers: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -106,22 +113,16 @@ class Evidence:
     @cached_property
     def regrets(self) -> pd.DataFrame:
         """Regrets of an experiment with the key `regret`, see `regret.summary`."""
-        from transferbench.evidence import regret
-
         return regret.summary(self.experiment, self.cells)
 
     @cached_property
     def by_labels(self) -> pd.DataFrame:
         """Accuracies of an experiment with the key `by_labels`, see `labels.summary`."""
-        from transferbench.evidence import labels
-
         return labels.summary(self.experiment, self.cells)
 
     @cached_property
     def label_curves(self) -> pd.DataFrame:
         """Points of the picture of an experiment with the key `by_labels`."""
-        from transferbench.evidence import labels
-
         return labels.curves(self.by_labels)
 
     @property
@@ -144,50 +145,44 @@ class Evidence:
         """Sentences on the cells with runs of other data or code than the newest."""
         return [text for text in self.without_verdict if text.startswith("outdated")]
 
-    def pages(self) -> dict[str, Page]:
-        """Return the pages by name of the file, the main one first."""
-        figure = self.experiment.spec.figure
-        pages = {"figure": self._figure(figure)} if figure else {"table": self._table()}
+    @cached_property
+    def parts(self) -> dict[str, Part]:
+        """The pages with their numbers by name of the file, the main one first."""
+        experiment, spec, cells = self.experiment, self.experiment.spec, self.cells_and_averages
+        if spec.figure:
+            parts = {"figure": Part(self._figure(spec.figure), self.points)}
+        else:
+            parts = {"table": Part(self._table(), tables.to_csv(experiment, cells))}
         if self.board:
-            pages[f"../{boards.FOLDER}/{self.experiment.name}"] = boards.page(self.board)
-        if self.experiment.spec.regret:
-            from transferbench.evidence import regret
-
-            pages["regret"] = regret.page(self.experiment, self.regrets, self.cells)
-        if self.experiment.spec.by_labels:
-            from transferbench.evidence import labels
-
-            pages["labels"] = labels.page(self.experiment, self.by_labels, self.label_curves)
-        return pages | ({"claims": self._claims()} if self.results else {})
-
-    def frames(self) -> dict[str, pd.DataFrame]:
-        """Return the numbers of the pages by name of the file."""
-        if self.experiment.spec.figure:
-            return {"figure": self.points}
-        frames = {"table": tables.to_csv(self.experiment, self.cells_and_averages)}
-        if self.board:
-            frames[f"../{boards.FOLDER}/{self.experiment.name}"] = self.board.standings
-        if self.experiment.spec.regret:
-            frames["regret"] = self.regrets
-        if self.experiment.spec.by_labels:
-            frames["labels"] = self.by_labels
-        return frames
+            of_board = Part(boards.page(self.board), self.board.standings)
+            parts[f"../{boards.FOLDER}/{experiment.name}"] = of_board
+        if spec.regret:
+            page = regret.page(experiment, self.regrets, self.cells)
+            parts["regret"] = Part(page, self.regrets)
+        if spec.by_labels:
+            page = labels.page(experiment, self.by_labels, self.label_curves)
+            parts["labels"] = Part(page, self.by_labels)
+        if self.results:
+            parts["claims"] = Part(self._claims())
+        return parts
 
     def texts(self) -> dict[str, str]:
         """Return the files, Markdown and CSV, by path relative to the folder of the runs."""
-        texts = {f"{name}.csv": to_csv(frame) for name, frame in self.frames().items()}
-        return texts | {f"{name}.md": markdown(page) for name, page in self.pages().items()}
+        texts = {
+            f"{name}.csv": to_csv(part.numbers)
+            for name, part in self.parts.items()
+            if part.numbers is not None
+        }
+        return texts | {f"{name}.md": markdown(part.page) for name, part in self.parts.items()}
 
     def main_text(self, form: str, *, ours_only: bool = False) -> str:
         """Return the tables, or the points of the figure, as "markdown", "csv" or "latex"."""
         # `ours_only`: True for cells of a LaTeX table with our mean and deviation only, without the
         # published value and its verdict.
-        name, page = next(iter(self.pages().items()))
-        if form == "csv":
-            return to_csv(self.frames()[name])
-        if form == "markdown":
-            return markdown(page)
-        shown = [table.ours for table in page.tables] if ours_only else page.tables
+        name, part = next(iter(self.parts.items()))
+        if form != "latex":
+            return self.texts()[f"{name}.{'csv' if form == 'csv' else 'md'}"]
+        shown = [table.ours for table in part.page.tables] if ours_only else part.page.tables
         return "\n".join(map(latex, shown))
 
     def write(self, folder: Path) -> list[Path]:
@@ -202,8 +197,6 @@ class Evidence:
         if self.experiment.spec.figure:
             paths.append(figures.draw(self.experiment, self.points, folder))
         if self.experiment.spec.by_labels:
-            from transferbench.evidence import labels
-
             path = folder / labels.PICTURE
             paths += pictures.draw_labels(self.experiment, self.label_curves, path)
         paths += pictures.draw(self.experiment, self.compared, folder)
@@ -317,20 +310,23 @@ def to_csv(table: pd.DataFrame) -> str:
     return str(table.map(no_formula).to_csv(index=False, float_format="%.6g", lineterminator="\n"))
 
 
+def _by_path(folder: Path, texts: Mapping[str, str]) -> dict[Path, str]:
+    """Return texts, by file name, by their paths in a folder."""
+    return {Path(normpath(folder / name)): text for name, text in texts.items()}
+
+
 def write_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     """Write texts, by file name, to a folder; return their paths."""
-    paths = {Path(normpath(folder / name)): text for name, text in texts.items()}
-    for path, text in paths.items():
+    for path, text in (paths := _by_path(folder, texts)).items():
         write_text(path, text)
     return [*paths]
 
 
 def changed_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     """Return the files in the folder that are missing or have other texts, by file name."""
-    paths = {Path(normpath(folder / name)): text for name, text in texts.items()}
     return [
         path
-        for path, text in paths.items()
+        for path, text in _by_path(folder, texts).items()
         if not path.is_file() or path.read_text("utf-8", "replace") != text
     ]
 

@@ -118,9 +118,9 @@ def shape(table: pd.DataFrame) -> tuple[list[str], list[str]]:
 def scatter(papers: Mapping[str, pd.DataFrame]) -> str:
     """Return an SVG text of panels: ours over the printed number in per cent."""
     with figures.style("papers"):
-        down, across = -(-len(papers) // 3), 3
-        drawing, axes = figures.subplots(down, across, (7.6, 2.65 * down + 0.6))
-        for i, (ax, (paper, frame)) in enumerate(zip(axes.flat, papers.items(), strict=False)):
+        across = 3
+        drawing, axes = figures.panels(len(papers), across, 7.6, 2.65, 0.6)
+        for i, (ax, (paper, frame)) in enumerate(zip(axes, papers.items(), strict=True)):
             ends = limits(frame)
             for tolerance in sorted({frame["tolerance"].min(), frame["tolerance"].max()}):
                 ax.fill_between(
@@ -145,13 +145,11 @@ def scatter(papers: Mapping[str, pd.DataFrame]) -> str:
                 ax.set_ylabel("ours, %")
             if i + across >= len(papers):
                 ax.set_xlabel("printed, %")
-        for ax in axes.flat[len(papers) :]:
-            ax.set_axis_off()
-        handles = [
-            _legend(axes[0, 0], mark, LOOKS[name].words) for name, mark in shown(papers.values())
-        ]
-        handles.append(axes[0, 0].fill_between([], [], color=figures.PUBLISHED, alpha=0.4,
-                                               label="within the tolerance"))  # fmt: skip
+        first = axes[0]
+        handles = [_legend(first, mark, LOOKS[v].words) for v, mark in shown(papers.values())]
+        band = first.fill_between([], [], color=figures.PUBLISHED, alpha=0.4)
+        band.set_label("within the tolerance")
+        handles.append(band)
         drawing.legend(handles=handles, loc="outside lower center", ncols=3)
         return figures.to_svg(drawing)
 
@@ -206,30 +204,19 @@ def _heat_map(experiment: Experiment, frame: pd.DataFrame) -> Drawing:
 def _pairs(experiment: Experiment, frame: pd.DataFrame) -> Drawing:
     """Draw ours and the printed number of each row, a panel for each method."""
     rows, columns = shape(frame)
-    down = -(-len(columns) // 5)
-    across = -(-len(columns) // down)
-    left = 0.07 * max(map(len, rows)) + 0.2
-    drawing, axes = figures.subplots(
-        down, across, (left + 1.75 * across, (0.19 * len(rows) + 0.45) * down + 0.7),
-        sharex=True, sharey=True,
-    )  # fmt: skip
+    across = -(-len(columns) // -(-len(columns) // 5))  # of panels, at most 5 of equal lines
+    width = 0.07 * max(map(len, rows)) + 0.2 + 1.75 * across
+    size = width, 0.19 * len(rows) + 0.45, 0.7
+    drawing, axes = figures.panels(len(columns), across, *size, sharex=True, sharey=True)
     unit = experiment.spec.value_unit.words if experiment.spec.value_unit.sign else ""
-    for i, (ax, column) in enumerate(zip(axes.flat, columns, strict=False)):
+    for i, (ax, column) in enumerate(zip(axes, columns, strict=True)):
         of_column = frame[frame["column"] == column].assign(
             y=lambda part: part["row"].map(rows.index)
         )
-        ends = of_column[["printed", "ours"]]
-        ax.hlines(
-            of_column["y"], ends.min(axis=1), ends.max(axis=1), color=figures.PUBLISHED,
-            linewidth=1.5,
-        )  # fmt: skip
-        draw_points(
-            ax,
-            of_column.assign(x=of_column["printed"]),
-            PRINTED,
-            markersize=4.5,
-            markeredgecolor=figures.INK,
-        )
+        printed = of_column.assign(x=of_column["printed"])
+        ends = of_column[["printed", "ours"]].agg(["min", "max"], axis=1)
+        ax.hlines(of_column["y"], *ends.to_numpy().T, color=figures.PUBLISHED, linewidth=1.5)
+        draw_points(ax, printed, PRINTED, markersize=4.5, markeredgecolor=figures.INK)
         for name, mark in MARKS.items():
             part = of_column[of_column["verdict"] == name]
             draw_points(ax, part.assign(x=part["ours"]), mark, markersize=5)
@@ -240,12 +227,10 @@ def _pairs(experiment: Experiment, frame: pd.DataFrame) -> Drawing:
             ax.set_xlabel(unit)
             ax.tick_params(axis="x", labelbottom=True)
         ax.grid()
-    axes[0, 0].set_ylim(len(rows) - 0.5, -0.5)
-    for ax in axes.flat[len(columns) :]:
-        ax.set_axis_off()
-    handles = [_legend(axes[0, 0], PRINTED, "printed", markeredgecolor=figures.INK)]
+    axes[0].set_ylim(len(rows) - 0.5, -0.5)
+    handles = [_legend(axes[0], PRINTED, "printed", markeredgecolor=figures.INK)]
     for name, mark in shown([frame]):
-        handles.append(_legend(axes[0, 0], mark, f"ours: {LOOKS[name].words}"))
+        handles.append(_legend(axes[0], mark, f"ours: {LOOKS[name].words}"))
     drawing.legend(handles=handles, loc="outside lower center", ncols=3)
     return drawing
 

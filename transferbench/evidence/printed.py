@@ -127,34 +127,31 @@ def read_printed(path: Path) -> PrintedTable:
     }
     if not texts:
         raise UserError(f"{path}: no numbers in it; expected a column for each method.")
-    measures = {place: stated("measure", *place) or SHARES[0] for place in texts}
-    several = {place for place in texts if stated("labels", *place)}
-    judged = several | {place for place, name in measures.items() if name.casefold() in SHARES}
+    about = {place: {key: stated(key, *place) for key in STATED} for place in texts}
+    for of in about.values():
+        of["measure"] = of["measure"] or SHARES[0]
+    judged = {p for p, of in about.items() if of["labels"] or of["measure"].casefold() in SHARES}
     numbers = _numbers(path, texts, judged)
     signs = {sign for sign in ".," if any(sign in text for text in texts.values())} or {"."}
     cells = dict[tuple[int, str], PrintedCell]()
     sets = dict[tuple[str, str], list[PrintedCell]]()
     for (line, column), (value, deviation) in numbers.items():
-        place, measure = f"{path}:{line}", measures[line, column]
-        cell = PrintedCell(lines[line]["row"], column, value, deviation, measure=measure)
-        if (line, column) in several:
-            labels = _whole(place, "labels", stated("labels", line, column), signs)
-            cell = replace(cell, labels=labels)
-            for key in ("documents", "runs"):
-                if stated(key, line, column):
-                    raise UserError(
-                        f"{place}: {key} beside labels; expected only labels; remove {key}."
-                    )
+        place, of = f"{path}:{line}", about[line, column]
+        cell = PrintedCell(lines[line]["row"], column, value, deviation, measure=of["measure"])
+        if of["labels"]:
+            cell = replace(cell, labels=_whole(place, "labels", of["labels"], signs))
+            if key := next((key for key in ("documents", "runs") if of[key]), ""):
+                form = "expected only labels"
+                raise UserError(f"{place}: {key} beside labels; {form}; remove {key}.")
             if cell.is_average:
                 raise UserError(f"{place}: average beside labels; expected none; remove it.")
             method = cell.row if of_columns.get("measure") else column
-            sets.setdefault((stated("set", line, column), method), []).append(cell)
+            sets.setdefault((of["set"], method), []).append(cell)
             continue
-        if stated("set", line, column):
-            raise UserError(
-                f"{place}: set without labels; expected the number of labels beside it."
-            )
-        documents, runs = (stated(key, line, column).casefold() for key in ("documents", "runs"))
+        if of["set"]:
+            form = "expected the number of labels beside it"
+            raise UserError(f"{place}: set without labels; {form}.")
+        documents, runs = of["documents"].casefold(), of["runs"].casefold()
         if not cell.is_average and (documents or cell.is_share):
             cell = replace(cell, documents=_whole(place, "documents", documents, signs))
         if not cell.is_average and runs:
@@ -268,11 +265,15 @@ def _numbers(
         match = VALUE.fullmatch(text)
         parts[place] = [part.replace(",", ".") for part in match.groups() if part] if match else []
     per_cent = any("%" in texts[p] or (parts[p] and float(parts[p][0]) > 1) for p in judged)
-    numbers = {}
+    numbers, shift = {}, 2 if per_cent else 0
     for place, text in texts.items():
-        found = [_number(part, 2 if per_cent else 0) for part in parts[place]]
+        found = []
+        for part in parts[place]:
+            whole, _, rest = part.partition(".")
+            found.append(Number(int(whole + rest), len(rest) + shift, shift))
+        in_range = all(n.value <= 1 and n.decimals <= MAX_DECIMALS for n in found)
         wrong = ""
-        if not found or (place in judged and not all(map(_in_range, found))):
+        if not found or (place in judged and not in_range):
             wrong = (
                 "expected per cent from 0 to 100 with at most 4 decimals, such as 87.4 or "
                 "87.4 ± 2.1, or fractions up to 1 in the whole file"
@@ -284,15 +285,6 @@ def _numbers(
             raise UserError(f"{path}:{place[0]}: {place[1]} {brief(text)}; {wrong}.")
         numbers[place] = found[0], found[1] if len(found) > 1 else None
     return numbers
-
-
-def _in_range(number: Number) -> bool:
-    return number.value <= 1 and number.decimals <= MAX_DECIMALS
-
-
-def _number(text: str, shift: int) -> Number:
-    whole, _, rest = text.partition(".")
-    return Number(int(whole + rest), len(rest) + shift, shift)
 
 
 def _whole(place: str, key: str, text: str, signs: Container[str]) -> int:

@@ -45,15 +45,17 @@ class ReportedExperiment:
     @classmethod
     def read(cls, name: str, read: ReadCells) -> Self:
         """Return an experiment of the results."""
-        experiment = experiments.load(name, read.results)
-        if not (read.results / experiment.name / store.NAME).is_file():
-            raise no_runs(read.results / experiment.name)
-        evidence = Evidence.from_cells(experiment, read.cells(experiment), read)
+        folder_of_runs = experiments.load(name, read.results).folder(read.results)
+        if not (folder_of_runs / store.NAME).is_file():
+            raise no_runs(folder_of_runs)
+        experiment, _, cells = read.named(name)
+        evidence = Evidence.from_cells(experiment, cells, read)
         # Pictures are drawn, not read: a file in the results may be of someone else.
         with TemporaryDirectory() as folder:
             paths = evidence.draw(Path(folder) / experiment.name)
             images = {path.name: path.read_text(encoding="utf-8") for path in paths}
-        return cls(evidence, evidence.pages(), images)
+        pages = {name: part.page for name, part in evidence.parts.items()}
+        return cls(evidence, pages, images)
 
     @property
     def name(self) -> str:

@@ -192,11 +192,9 @@ def scatters(known: Mapping[str, Evidence]) -> dict[str, pd.DataFrame]:
         if frames:
             frame = pd.concat(frames, ignore_index=True)
             losses = frame["measure"].isin([TITLES[loss] for loss in LOWER_IS_BETTER])
-            if losses.all() or not losses.any():
-                found[name] = frame
-            else:
-                title = ", ".join(frame["measure"][losses].unique())
-                found |= {name: frame[~losses], f"{name}: {title}": frame[losses]}
+            for is_loss, part in frame.groupby(losses):
+                is_apart = is_loss and not losses.all()
+                found[f"{name}: {', '.join(part['measure'].unique())}" if is_apart else name] = part
     return found
 
 

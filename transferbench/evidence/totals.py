@@ -16,9 +16,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from transferbench import experiments
-from transferbench.evidence import tables
 from transferbench.evidence.chance import Chance, Place
-from transferbench.evidence.frame import Cell
 from transferbench.evidence.pages import Evidence
 from transferbench.evidence.verdict import DIFFERENT
 from transferbench.measures import LOWER_IS_BETTER
@@ -30,8 +28,8 @@ WRITTEN, READ, ALL = "written", "read", "all"
 CLAIMS = {"holds": "claims that hold", "fails": "claims that fail", "open": "open claims"}
 #: Columns of `frame`.
 COLUMNS = [
-    "paper", "experiment", "row", "column", "kind", "measure", "again", "apart", "number", "way",
-    "circular", "cell", "verdict", "mean", "points",
+    "paper", "experiment", "row", "column", "kind", "measure", "again", "apart", "values",
+    "chosen_on", "way", "circular", "cell", "verdict", "mean", "points",
 ]  # fmt: skip
 #: Kinds of methods, in the order of the answer, and what pages call them.
 KINDS = {
@@ -42,86 +40,45 @@ KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class Number:
-    """A printed number, and the values of ours that are compared with it."""
-
-    evidence: Evidence
-    #: Cells by column: the written one, then each of its readings.
-    values: Mapping[str, Cell]
-    #: The column that counts, by way.
-    column: Mapping[str, str]
-
-    @property
-    def written(self) -> Cell:
-        """The cell of the written column."""
-        return self.values[self.column[WRITTEN]]
-
-    def shown(self, way: str) -> Cell:
-        """Return the cell of a way, under the name of the written column."""
-        return replace(self.values[self.column[way]], column=self.column[WRITTEN])
-
-    def is_circular(self, way: str) -> bool:
-        """Return True if the number helped to set what it is compared with."""
-        return bool(self.evidence.experiment.circular(self.written.row, self.column[way]))
-
-    def place(self, way: str, *, with_choice: bool) -> Place:
-        """Return what `chance` needs; with a choice, a reading is chosen in each order."""
-        shown, row = self.shown(way), self.written.row
-        if not with_choice:
-            return Place(shown.column, shown, {shown.column: shown})
-        readings = self.values.keys() - {shown.column}
-        entries = [e for name in readings for e in self.evidence.experiment.circular(row, name)]
-        chosen_on = any(not readings.isdisjoint(entry.columns) for entry in entries)
-        return Place(shown.column, shown, self.values, chosen_on)
-
-
-def numbers(evidence: Evidence) -> list[Number]:
-    """Return the printed numbers of an experiment, see `tables.judged`."""
-    spec = evidence.experiment.spec
-    cells = {(cell.row, cell.column): cell for cell in evidence.cells_and_averages}
-    declared = {spec.columns[name].reading_of: name for name in spec.declared}
-    found = []
-    for cell in tables.judged(evidence.experiment, evidence.cells_and_averages):
-        labels = [n for n, column in spec.columns.items() if column.reading_of == cell.column]
-        readings = {name: cells[cell.row, name] for name in labels if (cell.row, name) in cells}
-        read = declared.get(cell.column, "")
-        column = {WRITTEN: cell.column, READ: read if read in readings else cell.column}
-        found.append(Number(evidence, {cell.column: cell} | readings, column))
-    return found
-
-
 def frame(named: Mapping[str, Sequence[Evidence]]) -> pd.DataFrame:
     """Return two lines for each printed number, one for each way, by name of the paper."""
     lines, seen = list[dict[str, Any]](), set[Any]()
-    for label, evidences in named.items():
-        for evidence in evidences:
-            spec = evidence.experiment.spec
-            for number in numbers(evidence):
-                cell = number.written
-                # A paper may print a number of the same runs in a second table.
-                runs = tuple(record.identity for record in cell.records)
-                key = label, runs, cell.metric, cell.published, str(cell.published_std)
-                about = {
-                    "paper": label,
-                    "experiment": evidence.experiment.name,
-                    "row": cell.row,
-                    "column": cell.column,
-                    "kind": spec.columns[cell.column].kind or "",
-                    "measure": cell.metric,
-                    "again": not cell.reason and key in seen,
-                    "apart": bool(spec.data_differ),
-                    "number": number,
-                }
-                seen.add(key)
-                for way in (WRITTEN, READ):
-                    shown = number.shown(way)
-                    lines.append(
-                        about
-                        | {"way": way, "circular": number.is_circular(way), "cell": shown}
-                        | {name: getattr(shown, name) for name in ("verdict", "mean")}
-                        | {"points": spec.to_percent * abs(shown.difference)}
-                    )
+    for label, evidence in ((label, each) for label, of in named.items() for each in of):
+        experiment, spec = evidence.experiment, evidence.experiment.spec
+        cells = {(cell.row, cell.column): cell for cell in evidence.cells_and_averages}
+        for cell in evidence.compared_cells:
+            readings = {
+                name: cells[cell.row, name]
+                for name, column in spec.columns.items()
+                if column.reading_of == cell.column and (cell.row, name) in cells
+            }
+            values = {cell.column: cell} | readings
+            entries = [e for name in readings for e in experiment.circular(cell.row, name)]
+            # A paper may print a number of the same runs in a second table.
+            runs = tuple(record.identity for record in cell.records)
+            key = label, runs, cell.metric, cell.published, str(cell.published_std)
+            about = {
+                "paper": label,
+                "experiment": experiment.name,
+                "row": cell.row,
+                "column": cell.column,
+                "kind": spec.columns[cell.column].kind or "",
+                "measure": cell.metric,
+                "again": not cell.reason and key in seen,
+                "apart": bool(spec.data_differ),
+                "values": values,
+                "chosen_on": any(not readings.keys().isdisjoint(e.columns) for e in entries),
+            }
+            seen.add(key)
+            declared = next((name for name in spec.declared if name in readings), cell.column)
+            for way, column in ((WRITTEN, cell.column), (READ, declared)):
+                shown = replace(values[column], column=cell.column)
+                lines.append(
+                    about
+                    | {"way": way, "circular": bool(experiment.circular(cell.row, column))}
+                    | {"cell": shown, "verdict": shown.verdict, "mean": shown.mean}
+                    | {"points": spec.to_percent * abs(shown.difference)}
+                )
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
@@ -220,17 +177,23 @@ class Totals:
         # `circular`: False to leave out circular numbers; then no reading is chosen.
         lines = self.compared if circular else self.compared[~self.compared["circular"]]
         with_choice = way == READ and circular
-        orders = [
+        lines = lines.assign(
+            place=[
+                Place(cell.column, cell, values, chosen_on)
+                if with_choice
+                else Place(cell.column, cell, {cell.column: cell})
+                for cell, values, chosen_on in zip(
+                    lines["cell"], lines["values"], lines["chosen_on"], strict=True
+                )
+            ]
+        )
+        return together(
             Chance.from_rows(
                 str(paper),
-                [
-                    [number.place(way, with_choice=with_choice) for number in row["number"]]
-                    for _, row in of_paper.groupby(["experiment", "row"], sort=False)
-                ],
+                [[*row] for _, row in of_paper.groupby(["experiment", "row"], sort=False)["place"]],
             )
             for paper, of_paper in lines.groupby("paper", sort=False)
-        ]
-        return together(orders)
+        )
 
 
 def together(chances: Iterable[Chance]) -> Chance:
