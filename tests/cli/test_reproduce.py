@@ -567,7 +567,7 @@ def test_a_number_is_explained_though_its_task_is_left_out_by_a_term(
     monkeypatch.setenv("TRANSFERBENCH_WITHOUT_TERMS", "agreement")
     code, out, err = call("explain", "both", "made up", "again")
     assert code == 0, err
-    assert "data      task not built here" in out
+    assert "data      data under 'agreement' are left out" in out
 
 
 def test_an_unknown_term_is_one_line(call, write):

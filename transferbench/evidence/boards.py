@@ -113,7 +113,8 @@ def from_cells(experiment: Experiment, cells: Sequence[Cell]) -> Board:
     finished = frame.dropna(subset="value").drop_duplicates("task")
     corpora = finished["corpus"].value_counts(sort=False).to_dict()
     frame = groups.with_regret(frame.sort_values("corpus", kind="stable"), tried)
-    rank = frame.groupby("task")["better"].rank(ascending=False, na_option="bottom")
+    rounded = frame["better"].round(9)  # a sum in another order is no difference
+    rank = rounded.groupby(frame["task"]).rank(ascending=False, na_option="bottom")
     frame["rank"] = rank.where(frame["task"].isin(finished["task"]))
     reference = frame[frame["column"] == spec.board].set_index("task")["better"]
     frame = frame.join(_counts(frame["better"] - frame["task"].map(reference), spec))

@@ -93,8 +93,7 @@ def finished(frame: pd.DataFrame, *keys: str) -> pd.DataFrame:
 def with_regret(frame: pd.DataFrame, candidates: Container[str]) -> pd.DataFrame:
     """Return the lines with `regret`: how far they are behind the best candidate on their task."""
     # `better` is the value, or its negative if lower is better.
-    # It is rounded, so that equal means are a tie whatever the order of their sums.
-    better = frame["value"].where(~frame["metric"].isin(LOWER_IS_BETTER), -frame["value"]).round(9)
+    better = frame["value"].where(~frame["metric"].isin(LOWER_IS_BETTER), -frame["value"])
     of_candidates = better.where([column in candidates for column in frame["column"]])
     best = of_candidates.groupby(frame["task"]).transform("max")
     return frame.assign(better=better, regret=best - better)
