@@ -87,10 +87,10 @@ def test_a_dataset_runs(installed, call, tmp_path):
     assert "opinions/books-vs-films" in in_process(folder, "list", "tasks")
     described = in_process(folder, "describe", "opinions/books-vs-films")
     assert '"target": 6' in described
-    assert "\nLicence: State the licence" in described
+    assert "\nLicence: The licence of the documents" in described
     assert "nothing to fetch" in in_process(folder, "fetch", "opinions/books-vs-films")
     for name in ("opinions", "opinions/books-vs-films"):
-        assert "note = {State the licence" in in_process(folder, "cite", name)
+        assert "note = {The licence of the documents" in in_process(folder, "cite", name)
     out = in_process(folder, "run", "opinions/books-vs-films", "-m", "lr")
     assert "documents: source 6, target 6" in out
     assert float(out.splitlines()[3].split()[2]) > 60
