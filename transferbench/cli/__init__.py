@@ -22,7 +22,7 @@ FOLDER = Path(__file__).parent
 #: folder with its name. Those without a file belong to a part that is not installed.
 COMMANDS = {
     "audit": "Check printed accuracies by their digits.",
-    "bench": "Rank a model among the methods of a suite of tasks.",
+    "bench": "Rank methods on a suite of tasks, and compare two.",
     "check": "Check a model of your own by the contract of all models.",
     "cite": "Print BibTeX of an experiment, a number, a dataset, a task or a model.",
     "clean": "List files that can be removed, or remove them.",
@@ -42,7 +42,7 @@ COMMANDS = {
     "share": "Write the results of an experiment into one zip file.",
     "status": "Show which runs are done, failed or to do.",
     "tables": "Write tables and figures from their runs.",
-    "topics": "Print the words and documents of feature clusters.",
+    "topics": "Find the topics of documents, or those of a model.",
     "verify": "Repeat some finished runs, and compare.",
 }
 #: Entry points of commands of other packages; they are read only for a name that is not above.
