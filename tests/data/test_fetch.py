@@ -247,6 +247,7 @@ def test_absent_files_are_listed_with_the_hosts_that_answer(
     on_web = settings.replace(mirrors=(f"{server.url}/mirror",), offline=False)
     assert fetch.absent([FILE], on_web) == [fetch.Absent(FILE, (host,), (host,))]
     make_wheel(tmp_path / "links", {"toy_data/a.bin": GOOD})
+    monkeypatch.setattr(fetch, "ANSWERS_TIMEOUT", 120)  # pip starts slowly on a busy machine
     (one,) = fetch.absent([from_origins(WHEEL)], settings)
     assert one.answering == ("the package index",)
 
