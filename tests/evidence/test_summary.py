@@ -171,8 +171,10 @@ def test_the_pages_show_these_totals(known):
         [*map(str, one.counts), Value(one.confirmed)] for one in totals.by_kind(frame)
     ]
     together = totals.by_paper(frame).together
-    assert f"of {together.leads[3]} rows for which we have values" in standard
-    assert f"lead {together.leads[0]} in print and {together.leads[1]} here" in standard
+    assert f"We have values in {together.leads[3]} rows" in standard
+    assert (
+        f"mean in {together.leads[0]} of them in print, and in {together.leads[1]} here" in standard
+    )
     every = summary.blocks(known)
     assert every[:5] == [first, standard, kinds, papers, values]
     (counts,) = (b.blocks[1] for b in every if isinstance(b, Section) and b.title == "Counts")
