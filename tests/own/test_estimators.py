@@ -537,6 +537,7 @@ MARKS = {
             pd.Series(y).map({0: "ham", 1: "spam"}).mask(hidden).astype(kind)
         )
         for kind in ("string", "str", "category", object)
+        if kind != "str" or int(pd.__version__.partition(".")[0]) >= 3  # before, a text "nan"
     },
 }
 
