@@ -317,15 +317,15 @@ def unchanged(problem: Problem, changed: dict[str, Problem]) -> Iterator[None]:
         problem.__dict__.update(before.__dict__)
 
 
-def content(problem: Problem) -> dict[str, list[bytes]]:
-    """Return the content of the arrays of a problem."""
-    parts: dict[str, list[bytes]] = {}
+def content(problem: Problem) -> dict[str, bytes]:
+    """Return the entries of each array of a problem."""
+    parts: dict[str, bytes] = {}
     for domain in problem.domains:
         for j, view in enumerate(domain.views):
             name = "X" if len(domain.views) == 1 else f"view {j}"
-            parts.setdefault(f"{name} of {domain.name}", []).append(_bytes(view))
+            parts[f"{name} of {domain.name}"] = _bytes(view)
         for name in ("Y", "seen", "label_weights"):
-            parts.setdefault(f"{name} of {domain.name}", []).append(_bytes(getattr(domain, name)))
+            parts[f"{name} of {domain.name}"] = _bytes(getattr(domain, name))
     return parts
 
 
@@ -334,6 +334,11 @@ def _bytes(A: Any) -> bytes:
     if A is None:
         return b""
     return (A.toarray() if sp.issparse(A) else np.asarray(A)).tobytes()
+
+
+def _equal_scores(one: Fit, two: Fit) -> bool:
+    """Return True if two fits have the same scores to the last bit."""
+    return [*map(_bytes, one.scores)] == [*map(_bytes, two.scores)]
 
 
 def different(one: Fit, two: Fit, family: str) -> int:
@@ -511,8 +516,7 @@ class Trial:
     @cached_property
     def repeats(self) -> bool:
         """True if another fit of the plain problem gives the same scores."""
-        again = self.fit(plain_problem(self.family)[0])
-        return [*map(_bytes, again.scores)] == [*map(_bytes, self.fitted[0].scores)]
+        return _equal_scores(self.fit(plain_problem(self.family)[0]), self.fitted[0])
 
     @property
     def fitted(self) -> tuple[Fit, Truth]:
@@ -661,11 +665,7 @@ def _scores(trial: Trial) -> None:
 @_check("Decisions are better than guessing, in every target.")
 def _better_than_guessing(trial: Trial) -> None:
     fit, truth = trial.fitted
-    _require_better(trial, plain_problem(trial.family)[0], fit, truth)
-
-
-def _require_better(trial: Trial, problem: Problem, fit: Fit, truth: Truth) -> None:
-    """Raise Broken if the decisions of a fit are no better than guessing."""
+    problem, _ = plain_problem(trial.family)
     measured = evaluate(fit, truth, problem)
     if trial.family == "transfer":
         for name, of in measured.items():
@@ -713,11 +713,10 @@ def _same_seed(trial: Trial) -> None:
         (fits[1], "two fits, one of them watched"),
         (fits[2], "two fits, with 1 and 2 threads"),
     ):
-        one, two = (list(map(_bytes, each.scores)) for each in (first, fit))
         got = "other scores; draw every random number from np.random.default_rng(seed)"
         if not parameters.takes_seed(trial.function):
             got += ", and give `fit` the argument `seed: int`"
-        _require(one == two, tried, got)
+        _require(_equal_scores(first, fit), tried, got)
         _require(np.array_equal(fit.trace, first.trace), tried, "another trace of the objective")
     expected = [(i + 1, len(calls), len(problem.domains)) for i in range(len(calls))]
     _require(
@@ -744,9 +743,7 @@ def _unchanged_input(trial: Trial) -> None:
 def _order(trial: Trial) -> None:
     problem, _ = plain_problem(trial.family)
     if (moved := trial.moved) is None:
-        fits = trial.fitted[0], trial.fit(problem, SEED + 1)
-        one, two = (list(map(_bytes, fit.scores)) for fit in fits)
-        if one != two:
+        if not _equal_scores(trial.fitted[0], trial.fit(problem, SEED + 1)):
             raise Skipped("a start that is drawn by a seed may depend on the order.")
         moved = ORDERS
     _require_order(trial, problem, trial.fitted[0], moved)

@@ -1,8 +1,11 @@
 """Find the results of an experiment: in the folder of results, or in its repeats-N."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from os.path import isfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +14,10 @@ from transferbench.cli._options import REPEATS, have_run
 from transferbench.cli._terminal import say
 from transferbench.errors import UserError
 from transferbench.settings import Settings
+
+if TYPE_CHECKING:
+    from transferbench.evidence.frame import Cell
+    from transferbench.experiments.experiment import Experiment
 
 #: Files of which results have at least one.
 FILES = ("runs.jsonl", experiments.COPY)
@@ -45,6 +52,18 @@ def locate(settings: Settings, name: str, repeats: int | None) -> Settings:
         raise UserError(f"{name} has runs in {found} of {first}; choose by --repeats N.")
     say(f"{name}: only {has_runs[0]} has runs of it; these are used", err=True)
     return settings.replace(results=has_runs[0])
+
+
+def read(
+    settings: Settings, name: str, repeats: int | None
+) -> tuple[Settings, Experiment, list[Cell]]:
+    """Return an experiment and its cells, by its name or by that of a number, see `locate`."""
+    from transferbench.evidence.frame import read_cells
+
+    name = name.partition("#")[0]
+    settings = locate(settings, name, repeats)
+    file = experiments.load(name, settings.results)
+    return settings, file, read_cells(file, settings.with_runs(file.name) / file.name)
 
 
 def with_runs(

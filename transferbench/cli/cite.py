@@ -3,7 +3,7 @@
 import click
 
 from transferbench.cli._options import all_names, completing
-from transferbench.cli._results import locate, repeats_option
+from transferbench.cli._results import read, repeats_option
 from transferbench.cli._terminal import echo
 from transferbench.settings import Settings
 
@@ -32,20 +32,17 @@ def command(
     transferbench cite gtl-table3
     transferbench cite gtl-table3 "comp vs rec" GCMF
     """
-    from transferbench import citing, experiments
+    from transferbench import citing
     from transferbench.errors import UserError
     from transferbench.evidence import explain
-    from transferbench.evidence.frame import read_cells
 
-    of, is_number, _ = name.partition("#")
+    is_number = "#" in name
     if row is None and not is_number:
         echo(citing.bibtex(name, settings.results), nl=False)
         return
     if (row is None) != (column is None) or (is_number and row):
         raise UserError("a number has a row and a column; name both, or leave out both.")
-    settings = locate(settings, of, repeats)
-    file = experiments.load(of, settings.results)
-    cells = read_cells(file, settings.with_runs(file.name) / file.name)
+    _, file, cells = read(settings, name, repeats)
     if row is not None and column is not None:
         cell = explain.find(file, cells, row, column, x)
     else:

@@ -7,7 +7,7 @@ import math
 import click
 
 from transferbench.cli._options import completing, experiment_names
-from transferbench.cli._results import locate, repeats_option
+from transferbench.cli._results import read, repeats_option
 from transferbench.cli._terminal import echo, echo_named, echo_sentences, echo_table
 from transferbench.settings import Settings
 
@@ -39,12 +39,9 @@ def command(
     from transferbench import experiments, tasks
     from transferbench.errors import UserError, brief
     from transferbench.evidence import audit, explain
-    from transferbench.evidence.frame import read_cells
 
-    of, is_number, _ = experiment.partition("#")
-    settings = locate(settings, of, repeats)
-    file = experiments.load(of, settings.results)
-    cells = read_cells(file, settings.with_runs(file.name) / file.name)
+    settings, file, cells = read(settings, experiment, repeats)
+    is_number = "#" in experiment
     if is_number and row:
         raise UserError(f"{brief(experiment)} is one number; leave out the row.")
     if not is_number and (row is None or column is None):
@@ -73,8 +70,9 @@ def command(
     facts.pop("verdict", None)  # the first sentence has it
     echo_named(facts)
     task = cell.records[0].run.task
-    is_read = task.built_path(settings).is_file() and not tasks.left_out(task, settings)
+    left_out = tasks.left_out(task, settings)
+    is_read = task.built_path(settings).is_file() and not left_out
     digest = tasks.ensure_built(task, settings).facts.key if is_read else ""
     echo("\nSince then:")
-    changed = explain.since(cell, digest, tasks.left_out(task, settings))
+    changed = explain.since(cell, digest, left_out)
     echo_named({name: text or "unchanged" for name, text in changed.items()})
